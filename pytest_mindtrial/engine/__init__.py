@@ -1,0 +1,3 @@
+"""Front of the engine layer; see ARCHITECTURE.md."""
+
+__all__: list[str] = []

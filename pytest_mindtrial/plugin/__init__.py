@@ -1,0 +1,3 @@
+"""Front of the plugin layer; see ARCHITECTURE.md."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Front of the providers layer; see ARCHITECTURE.md."""
+
+__all__: list[str] = []
