@@ -37,7 +37,7 @@ def from_wire(kind: type[T], data: Mapping[str, Any]) -> T:
     if not isinstance(data, Mapping):
         raise TypeError(f"{kind.__name__} needs a mapping, got {type(data).__name__}")
     values = {}
-    for name, decode in _decoders(kind):
+    for name, decode in _decoders(cast("type", kind)):
         if name in data:
             values[name] = decode(data[name])
     return kind(**values)
