@@ -7,7 +7,8 @@ Does not format tracebacks and never catches anything.
     MindTrialError
     ├── UserError                 a mistake in the user's files or options; printed without traceback
     │   ├── ConfigError           config.yaml, command line options, environment
-    │   └── TaskError             tasks.yaml
+    │   ├── TaskError             tasks.yaml
+    │   └── ResultsError          results JSON, journals, baselines, history files; gate expressions
     ├── ProviderError             a model service did not give a usable reply
     │   ├── TransportError        no complete HTTP reply (connection, timeout, stream cut)
     │   ├── ApiError              the service answered with an error
@@ -45,6 +46,7 @@ __all__ = [
     "ProviderError",
     "ReplyError",
     "ReplyParseError",
+    "ResultsError",
     "SandboxError",
     "SandboxRuntimeError",
     "SandboxSetupError",
@@ -104,6 +106,10 @@ class ConfigError(UserError):
 
 class TaskError(UserError):
     """Something in a task file is wrong."""
+
+
+class ResultsError(UserError):
+    """A results file, a journal, a history file or a gate expression cannot be used."""
 
 
 class ProviderError(MindTrialError):
