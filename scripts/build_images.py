@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Build the Docker images of the tests from files of this machine: no registry, no download.
+r"""Build the Docker images of the tests from files of this machine: no registry, no download.
 
 Does not start an engine (``scripts/docker-engine``) and does not remove images. Every image is tagged with a digest of
 everything that goes into it (``mindtrial-test/NAME:DIGEST``) and with ``latest``; an image whose digest is present is
@@ -15,7 +15,7 @@ Further images are folders, by default those in ``tests/docker/images``::
     NAME/image.json     {"base": "base" | "python", "changes": ["ENV A=1", "CMD [\"/run\"]"]}   (optional)
     NAME/rootfs/...     files laid over the base; modes and links are kept
 
-In Python: ``build_folder(client, folder)`` and ``build_tree(client, name, tree, base=..., changes=...)`` return the tag.
+In Python: ``build_folder(client, folder)`` and ``build_tree(client, name, tree, base=…, changes=…)`` return the tag.
 """
 
 from __future__ import annotations
@@ -243,7 +243,11 @@ def main() -> int:
     options = parser.parse_args()
     import docker
 
-    client = docker.from_env()
+    try:
+        client = docker.from_env()
+    except docker.errors.DockerException as error:
+        print(f"build_images: no Docker engine answers ({error}); see scripts/docker-engine", file=sys.stderr)
+        return 1
     folders = options.folders or sorted(p for p in (ROOT / "tests/docker/images").glob("*") if p.is_dir())
     try:
         for name in BASES:
