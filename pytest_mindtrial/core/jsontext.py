@@ -1,0 +1,181 @@
+"""JSON text as MindTrial writes it: escaped for HTML, numbers as Go prints them, one value always one text.
+
+Does not read JSON and does not order the keys of objects that have a meaning of their own; ask for sorting with
+`sorted_keys`. Standard JSON cannot carry NaN and infinities: they are written as the strings ``NaN``, ``+Inf`` and
+``-Inf``, so that one odd number never costs a report. A lone surrogate (half of a broken emoji) is written as its
+``\\uDXXX`` escape, which every reader takes. Values nested deeper than `MAX_DEPTH` are cut there with a visible mark:
+a hostile answer of a thousand brackets must not exhaust the stack of the writer.
+
+Source: spec mindtrial 7.1; the number rules of Go's ``encoding/json``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from json.encoder import encode_basestring
+from typing import Any, NamedTuple
+
+__all__ = [
+    "MAX_DEPTH",
+    "compact_json",
+    "go_float",
+    "pretty_json",
+    "sorted_keys",
+    "text_lines",
+    "value_lines",
+    "value_text",
+]
+
+MAX_DEPTH = 100
+"""Levels of lists and objects that are written; deeper ones become a mark."""
+
+_TOO_DEEP = f"(nested deeper than {MAX_DEPTH} levels)"
+_UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LINE_BREAK = re.compile(r"\r?\n")
+
+
+class _Layout(NamedTuple):
+    """How to write: what starts a line, what each level adds to it, the colon, and the escaping of strings."""
+
+    newline: str
+    step: str
+    colon: str
+    string: Callable[[str], str]
+
+
+def pretty_json(value: Any) -> str:
+    """Return a value as JSON with an indent of two spaces and without a final newline.
+
+    Args:
+        value: Nested mappings, lists, tuples, strings, numbers, booleans and None; keys are turned into text.
+
+    Raises:
+        TypeError: The value holds something that JSON has no form for.
+    """
+    return _text(value, _Layout("\n", "  ", ": ", _html_safe_string))
+
+
+def compact_json(value: Any) -> str:
+    """Return a value as JSON on one line without spaces; otherwise as `pretty_json`."""
+    return _text(value, _Layout("", "", ":", _html_safe_string))
+
+
+def value_text(value: Any) -> str:
+    """Return a string as it is and any other value as sorted pretty JSON, for people to read.
+
+    Markup characters stay readable here: the text is data that its writer escapes once more.
+    """
+    if isinstance(value, str):
+        return value
+    return _text(sorted_keys(value), _Layout("\n", "  ", ": ", _string))
+
+
+def _text(value: Any, layout: _Layout) -> str:
+    out: list[str] = []
+    _write(value, out, layout, 0)
+    return "".join(out)
+
+
+def _write(value: Any, out: list[str], layout: _Layout, depth: int) -> None:
+    if isinstance(value, Mapping):
+        members: Iterable[tuple[str, Any]] = (
+            (layout.string(str(key)) + layout.colon, item) for key, item in value.items()
+        )
+        brackets = "{}"
+    elif isinstance(value, list | tuple):
+        members, brackets = (("", item) for item in value), "[]"
+    else:
+        out.append(_scalar(value, layout.string))
+        return
+    if depth >= MAX_DEPTH:
+        out.append(layout.string(_TOO_DEEP))
+        return
+    line = layout.newline + layout.step * (depth + 1)
+    out.append(brackets[0])
+    separator = ""
+    for prefix, item in members:
+        out.append(separator + line + prefix)
+        separator = ","
+        _write(item, out, layout, depth + 1)
+    out.append(layout.newline + layout.step * depth + brackets[1] if separator else brackets[1])
+
+
+def _scalar(value: Any, string: Callable[[str], str]) -> str:
+    if isinstance(value, str):
+        return string(value)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return int.__repr__(value)
+    if isinstance(value, float):
+        return go_float(value) if math.isfinite(value) else string(_not_finite(value))
+    raise TypeError(f"cannot write {type(value).__name__} as JSON")
+
+
+def _string(text: str) -> str:
+    return _SURROGATE.sub(_escape, encode_basestring(text))
+
+
+def _html_safe_string(text: str) -> str:
+    return _UNSAFE.sub(_escape, encode_basestring(text))
+
+
+def _escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
+
+
+def _not_finite(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return "+Inf" if value > 0 else "-Inf"
+
+
+def go_float(value: float) -> str:
+    """Return a finite float in the shortest form Go's encoder chooses.
+
+    Plain decimals between 1e-6 and 1e21, otherwise an exponent without leading zeros: ``4``, ``0.1``, ``1e+21``, ``1e-7``.
+    """
+    text = repr(value)
+    if value == 0 or 1e-6 <= abs(value) < 1e21:
+        if "e" in text:
+            text = format(Decimal(text), "f")
+        return text.removesuffix(".0")
+    mantissa, _, exponent = text.partition("e")
+    if not exponent:
+        return text
+    return f"{mantissa.removesuffix('.0')}e{exponent[0]}{exponent[1:].lstrip('0')}"
+
+
+def sorted_keys(value: Any) -> Any:
+    """Return the value with the keys of every object in byte order, as Go writes its maps; cut at `MAX_DEPTH`."""
+    return _sorted(value, 0)
+
+
+def _sorted(value: Any, depth: int) -> Any:
+    if not isinstance(value, Mapping | list | tuple):
+        return value
+    if depth >= MAX_DEPTH:
+        return _TOO_DEEP
+    if isinstance(value, Mapping):
+        return {key: _sorted(item, depth + 1) for key, item in sorted(value.items(), key=lambda pair: str(pair[0]))}
+    return [_sorted(item, depth + 1) for item in value]
+
+
+def text_lines(text: str) -> list[str]:
+    """Return the lines of a text, split at LF and CRLF.
+
+    An empty text has no lines; a final newline gives a final empty line (the trailing newline of a YAML block stays
+    visible).
+    """
+    return _LINE_BREAK.split(text) if text else []
+
+
+def value_lines(value: Any) -> list[str]:
+    """Return the lines of a value: of a string itself, of anything else its pretty JSON."""
+    return text_lines(value_text(value))
