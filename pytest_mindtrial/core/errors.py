@@ -193,7 +193,17 @@ class TurnLimitError(MindTrialError):
 
 
 class SandboxError(MindTrialError):
-    """Docker could not do what the task needs."""
+    """Docker could not do what the task needs.
+
+    Args:
+        message: Text for people.
+        details: Further lines for the report by heading, such as the output of a service; never shown to a model.
+    """
+
+    def __init__(self, message: str, *, details: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = dict(details or {})
 
 
 class SandboxSetupError(SandboxError):
