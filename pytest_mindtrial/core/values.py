@@ -81,16 +81,26 @@ class Usage:
 
     @property
     def effective_input(self) -> int | None:
-        """All prompt tokens, cache included; None when none was reported. Source: spec mindtrial 7.1."""
+        """All prompt tokens, cache included; None when none was reported or the mode is unknown.
+
+        Source: spec mindtrial 7.1. A mode we do not know can only come from a results file.
+        """
         if self.input_accounting == "cache_tokens_included":
             return self.input_tokens
+        if self.input_accounting not in (None, "cache_tokens_separate"):
+            return None
         return _sum(_sum(self.input_tokens, self.cache_write_tokens), self.cache_read_tokens)
 
     @property
     def effective_output(self) -> int | None:
-        """All reply tokens, reasoning included; None when none was reported. Source: spec mindtrial 7.1."""
+        """All reply tokens, reasoning included; None when none was reported or the mode is unknown.
+
+        Source: spec mindtrial 7.1.
+        """
         if self.output_accounting == "reasoning_tokens_separate":
             return _sum(self.output_tokens, self.reasoning_tokens)
+        if self.output_accounting not in (None, "reasoning_tokens_included"):
+            return None
         return self.output_tokens
 
     def without_raw(self) -> Usage:
