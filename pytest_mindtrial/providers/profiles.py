@@ -63,6 +63,7 @@ class Profile:
         sends_cache_key: ``prompt_cache_key`` goes to the vendor's own host.
         sends_image_detail: ``detail`` goes to the vendor's own host.
         has_strict_schema: ``strict: true`` beside the response schema.
+        names_text_format: Plain text is asked for by name instead of leaving ``response_format`` out.
         says_tools_not_strict: ``strict: false`` in tool definitions, on the vendor's own host.
         is_local: A server of ours: reasoning in ``<think>`` is stripped, nothing vendor-specific is sent.
         table: Parameters; None = the table of that name in ``suite/parameter_rows.py``.
@@ -86,6 +87,7 @@ class Profile:
     sends_cache_key: bool = False
     sends_image_detail: bool = False
     has_strict_schema: bool = True
+    names_text_format: bool = False
     says_tools_not_strict: bool = False
     is_local: bool = False
     table: ParameterTable | None = None
@@ -201,6 +203,7 @@ _BUILT_IN = (
         document_part="document_url",
         sends_cache_key=True,
         has_strict_schema=False,
+        names_text_format=True,
     ),
     Profile(
         name="xai",
