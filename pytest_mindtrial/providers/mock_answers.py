@@ -160,15 +160,16 @@ def judge_verdict(prompt: Prompt, rules: tuple[tuple[str, Any], ...]) -> Any:
     return is_correct if isinstance(verdict, bool) else verdict
 
 
-_HEADING = re.compile(r"^(?:#+\s*|\*\*)?([A-Z][\w ()/'-]{2,60})(?:\*\*)?(:|$)", re.MULTILINE)
+_HEADING = re.compile(r"^(?:#+ .*|[A-Z][^:\n]{2,60}:)$", re.MULTILINE)
 
 
 def _section(text: str, word: str) -> str:
     """Return what stands below the first heading with a word in it, up to the next heading or end."""
     headings = list(_HEADING.finditer(text))
-    for heading, following in zip(headings, [*headings[1:], None], strict=True):
-        if word in heading[1].lower():
-            return text[heading.end() : following.start() if following else len(text)].strip()
+    ends = [*(heading.start() for heading in headings[1:]), len(text)]
+    for heading, end in zip(headings, ends, strict=False):
+        if word in heading[0].lower():
+            return text[heading.end() : end].strip()
     return ""
 
 

@@ -32,6 +32,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Generic, TypeVar, cast
 
+from pytest_mindtrial.core.durations import parse_duration
 from pytest_mindtrial.core.errors import ConfigError, Position
 from pytest_mindtrial.suite.model import Run
 from pytest_mindtrial.suite.suggest import allowed_list, near_match
@@ -45,9 +46,6 @@ TOKEN_KINDS = ("input", "output", "reasoning", "cache-read", "cache-write")
 REPLY_FAULTS = ("refusal", "truncated", "invalid-json", "empty")
 FAULTS = ("ok", "http-NNN", "reset", "timeout", *REPLY_FAULTS)
 KEYS = ("behaviour", "accuracy", "answers", "tool-calls", "faults", "delay", "jitter", "tokens", "verdicts")
-
-_UNIT_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +181,13 @@ class _Reader:
         return float(value)
 
     def duration(self, key: str, value: Any) -> float:
-        if value == "0":
-            return 0.0
-        parts = _DURATION.findall(value) if isinstance(value, str) else []
-        if not parts or "".join(parts) != value:
-            self.fail(f"{key}: must be a duration such as 250ms or 1.5s, found {value!r}")
-        units = [re.sub(r"[\d.]", "", part) for part in parts]
-        return sum(float(part[: -len(unit)]) * _UNIT_SECONDS[unit] for part, unit in zip(parts, units, strict=True))
+        try:
+            seconds = parse_duration(value if isinstance(value, str) else repr(value)) / 1e9
+        except ValueError as error:
+            return cast("float", self.fail(f"{key}: {error}"))
+        if seconds < 0:
+            self.fail(f"{key}: must not be negative, found {value!r}")
+        return seconds
 
     def by_task(self, key: str) -> list[tuple[str, Any]]:
         value = self._parameters.get(key, {})
