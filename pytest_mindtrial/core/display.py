@@ -16,7 +16,7 @@ _UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufff9-\uff
 
 
 def safe_text(text: str) -> str:
-    """Return the text with every control character as a visible escape such as ``\\x1b``.
+    """Return the text with every control character as a visible hexadecimal escape.
 
     Newlines and tabs stay; CRLF becomes LF.
     """
@@ -24,7 +24,7 @@ def safe_text(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return safe text without line breaks: each becomes ``\\n``, tabs become spaces."""
+    """Return safe text without line breaks: each becomes a visible escape, tabs become spaces."""
     return safe_text(text).replace("\n", "\\n").replace("\t", " ")
 
 

@@ -1,9 +1,10 @@
 """JSON text as MindTrial writes it: escaped for HTML, numbers as Go prints them, one value always one text.
 
+Unlike ``core/gonumbers.py``, which refuses what Go refuses, this writer never loses a report to one odd value.
 Does not read JSON and does not order the keys of objects that have a meaning of their own; ask for sorting with
 `sorted_keys`. Standard JSON cannot carry NaN and infinities: they are written as the strings ``NaN``, ``+Inf`` and
 ``-Inf``, so that one odd number never costs a report. A lone surrogate (half of a broken emoji) is written as its
-``\\uDXXX`` escape, which every reader takes. Values nested deeper than `MAX_DEPTH` are cut there with a visible mark:
+hexadecimal escape, which every reader takes. Values nested deeper than `MAX_DEPTH` are cut there with a visible mark:
 a hostile answer of a thousand brackets must not exhaust the stack of the writer.
 
 Source: spec mindtrial 7.1; the number rules of Go's ``encoding/json``.
@@ -14,14 +15,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
+
+from pytest_mindtrial.core.gonumbers import json_float
 
 __all__ = [
     "MAX_DEPTH",
     "compact_json",
-    "go_float",
+    "cut_depth",
     "pretty_json",
     "sorted_keys",
     "text_lines",
@@ -114,7 +116,7 @@ def _scalar(value: Any, string: Callable[[str], str]) -> str:
     if isinstance(value, int):
         return int.__repr__(value)
     if isinstance(value, float):
-        return go_float(value) if math.isfinite(value) else string(_not_finite(value))
+        return json_float(value) if math.isfinite(value) else string(_not_finite(value))
     raise TypeError(f"cannot write {type(value).__name__} as JSON")
 
 
@@ -136,35 +138,29 @@ def _not_finite(value: float) -> str:
     return "+Inf" if value > 0 else "-Inf"
 
 
-def go_float(value: float) -> str:
-    """Return a finite float in the shortest form Go's encoder chooses.
-
-    Plain decimals between 1e-6 and 1e21, otherwise an exponent without leading zeros: ``4``, ``0.1``, ``1e+21``, ``1e-7``.
-    """
-    text = repr(value)
-    if value == 0 or 1e-6 <= abs(value) < 1e21:
-        if "e" in text:
-            text = format(Decimal(text), "f")
-        return text.removesuffix(".0")
-    mantissa, _, exponent = text.partition("e")
-    if not exponent:
-        return text
-    return f"{mantissa.removesuffix('.0')}e{exponent[0]}{exponent[1:].lstrip('0')}"
-
-
 def sorted_keys(value: Any) -> Any:
     """Return the value with the keys of every object in byte order, as Go writes its maps; cut at `MAX_DEPTH`."""
-    return _sorted(value, 0)
+    return _rebuild(value, 0, is_sorted=True)
 
 
-def _sorted(value: Any, depth: int) -> Any:
+def cut_depth(value: Any) -> Any:
+    """Return the value with everything nested deeper than `MAX_DEPTH` replaced by a mark."""
+    return _rebuild(value, 0, is_sorted=False)
+
+
+def _rebuild(value: Any, depth: int, *, is_sorted: bool) -> Any:
     if not isinstance(value, Mapping | list | tuple):
         return value
     if depth >= MAX_DEPTH:
         return _TOO_DEEP
     if isinstance(value, Mapping):
-        return {key: _sorted(item, depth + 1) for key, item in sorted(value.items(), key=lambda pair: str(pair[0]))}
-    return [_sorted(item, depth + 1) for item in value]
+        members = sorted(value.items(), key=_key_text) if is_sorted else value.items()
+        return {key: _rebuild(item, depth + 1, is_sorted=is_sorted) for key, item in members}
+    return [_rebuild(item, depth + 1, is_sorted=is_sorted) for item in value]
+
+
+def _key_text(member: tuple[Any, Any]) -> str:
+    return str(member[0])
 
 
 def text_lines(text: str) -> list[str]:

@@ -22,7 +22,8 @@ class EvaluationInfo:
     Attributes:
         app_name: Writer of the document.
         app_version: Its version.
-        created_at: When the evaluation started, with zone; None = unknown (left out of the documents).
+        created_at: When the evaluation started, with zone; a text is written as it is (a document that was read);
+            None = unknown (left out of the documents).
         seed: Evaluation seed; blank = unknown.
         suites: Task files as the user named them.
         config: Configuration file; blank = none.
@@ -35,7 +36,7 @@ class EvaluationInfo:
 
     app_name: str = APP_NAME
     app_version: str = __version__
-    created_at: datetime | None = None
+    created_at: datetime | str | None = None
     seed: str = ""
     suites: tuple[str, ...] = ()
     config: str = ""

@@ -1,0 +1,212 @@
+"""The journal: one JSON line per finished attempt, on disk from the moment it finished.
+
+Does not decide what is reused (``--mt-resume``) and writes no report. Lines are versioned; the wire form of a result is
+`core.wire`'s. What a reader may rely on: every line but the last is complete; of several lines of one trace the last
+one counts; a session that continues a journal writes a header line of its own.
+
+Line types: ``header`` (who, which evaluation), ``attempt`` (a whole result), ``reported`` (its item was reported; with
+the whole result where that changed since the attempt), ``finished`` (the session ended in good order).
+
+Source: design D7; spec pytest 6; spec mindtrial 10, W6.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pytest_mindtrial.core.clock import Clock, SystemClock
+from pytest_mindtrial.core.errors import UserError
+from pytest_mindtrial.core.jsontext import cut_depth
+from pytest_mindtrial.core.record import Result
+from pytest_mindtrial.core.wire import WIRE_VERSION, to_wire
+from pytest_mindtrial.results.evaluation import EvaluationInfo
+
+__all__ = ["Journal", "wire_line"]
+
+_SYNC_AFTER_NS = 1_000_000_000
+_SYNC_AFTER_LINES = 100
+
+
+class Journal:
+    """Writes one journal file; may be called from several threads.
+
+    Every line reaches the operating system before the call returns, so a killed process loses nothing. It reaches the
+    disk after a second or a hundred lines (whichever is first, checked when a line is written) and on closing, so a
+    power cut loses that much. The file is appended to when it exists; a torn last line is ended first.
+
+    Args:
+        path: The file; parent directories are created.
+        evaluation: Facts for the header line.
+        redact: Applied to every text that is written.
+        clock: Source of the time between two syncs.
+
+    Raises:
+        UserError: The file cannot be opened or written: disk full, read-only, no permission. After a failed write the
+            file still ends with a complete line.
+    """
+
+    def __init__(
+        self, path: Path, evaluation: EvaluationInfo, redact: Callable[[str], str], clock: Clock | None = None
+    ) -> None:
+        self.path = path
+        self._redact = redact
+        self._clock = clock or SystemClock()
+        self._lock = threading.Lock()
+        self._checksums: dict[str, int] = {}
+        self._unsynced = 0
+        self._synced_ns = self._clock.monotonic_ns()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise self._failure("open", error) from error
+        try:
+            self._end_torn_line()
+            self._write(self._clean(_header(evaluation)))
+        except UserError:
+            self._abandon()
+            raise
+
+    def attempt(self, result: Result) -> None:
+        """Record a finished attempt."""
+        data, checksum = self._encode(result)
+        with self._lock:
+            self._checksums[result.trace_id] = checksum
+        self._write({"type": "attempt", "result": data})
+
+    def reported(self, result: Result) -> None:
+        """Record that the attempt's item was reported; the whole result again only if it changed."""
+        data, checksum = self._encode(result)
+        line: dict[str, Any] = {"type": "reported", "trace_id": result.trace_id, "kind": result.kind.value}
+        with self._lock:
+            if self._checksums.get(result.trace_id) != checksum:
+                self._checksums[result.trace_id] = checksum
+                line["result"] = data
+        self._write(line)
+
+    def finished(self, evaluation: EvaluationInfo) -> None:
+        """Record that the session ended in good order, complete or not."""
+        self._write(
+            {
+                "type": "finished",
+                "complete": evaluation.is_complete,
+                "reason": self._redact(evaluation.incomplete_reason),
+            }
+        )
+
+    def close(self) -> None:
+        """Bring everything to disk and close; a second call does nothing.
+
+        Raises:
+            UserError: The last lines could not be brought to disk.
+        """
+        with self._lock:
+            handle, self._file = self._file, None
+            if handle is None:
+                return
+            try:
+                os.fsync(handle)
+            except OSError as error:
+                raise self._failure("write", error) from error
+            finally:
+                os.close(handle)
+
+    def _encode(self, result: Result) -> tuple[Any, int]:
+        try:
+            wire = to_wire(result)
+        except RecursionError:
+            wire = to_wire(_shallow(result))
+        data = self._clean(cut_depth(wire))
+        return data, zlib.crc32(json.dumps(data).encode())
+
+    def _clean(self, value: Any) -> Any:
+        # Before encoding: a secret with a quotation mark looks different once it is JSON.
+        if isinstance(value, str):
+            return self._redact(value)
+        if isinstance(value, Mapping):
+            return {self._redact(key): self._clean(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._clean(item) for item in value]
+        return value
+
+    def _write(self, fields: Mapping[str, Any]) -> None:
+        line = wire_line(fields)
+        with self._lock:
+            if self._file is None:
+                raise UserError(f"cannot write the journal {self.path}: it is closed")
+            try:
+                self._append(self._file, line)
+                self._unsynced += 1
+                now = self._clock.monotonic_ns()
+                if self._unsynced >= _SYNC_AFTER_LINES or now - self._synced_ns >= _SYNC_AFTER_NS:
+                    os.fsync(self._file)
+                    self._unsynced, self._synced_ns = 0, now
+            except OSError as error:
+                raise self._failure("write", error) from error
+
+    @staticmethod
+    def _append(handle: int, line: bytes) -> None:
+        size = os.fstat(handle).st_size
+        rest = memoryview(line)
+        try:
+            while rest:
+                rest = rest[os.write(handle, rest) :]
+        except OSError:
+            # Half a line would make the next one unreadable.
+            if len(rest) < len(line):
+                os.ftruncate(handle, size)
+            raise
+
+    def _end_torn_line(self) -> None:
+        assert self._file is not None
+        try:
+            size = os.fstat(self._file).st_size
+            if size and os.pread(self._file, 1, size - 1) != b"\n":
+                self._append(self._file, b"\n")
+        except OSError as error:
+            raise self._failure("continue", error) from error
+
+    def _abandon(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _failure(self, action: str, error: OSError) -> UserError:
+        reason = error.strerror or str(error)
+        return UserError(
+            f"cannot {action} the journal {self.path}: {reason}; free space or choose another output directory"
+        )
+
+
+def wire_line(fields: Mapping[str, Any]) -> bytes:
+    """Return one journal line; ASCII, so that lone surrogates and odd line separators cannot break it."""
+    return json.dumps({"v": WIRE_VERSION, **fields}, separators=(",", ":")).encode() + b"\n"
+
+
+def _header(evaluation: EvaluationInfo) -> dict[str, Any]:
+    created = evaluation.created_at
+    if isinstance(created, datetime):
+        created = created.isoformat()
+    return {"type": "header", "evaluation": to_wire(replace(evaluation, created_at=created))}
+
+
+def _shallow(result: Result) -> Result:
+    """Cut values that are nested too deeply for the wire codec."""
+    answer, want = result.answer, result.want
+    if answer is not None:
+        expected = tuple(cut_depth(item) for item in answer.expected)
+        answer = replace(answer, content=cut_depth(answer.content), expected=expected)
+    return replace(
+        result,
+        got=cut_depth(result.got),
+        want=None if want is None else tuple(cut_depth(item) for item in want),
+        answer=answer,
+    )

@@ -1,0 +1,254 @@
+"""Counts, rates with their evidence, and order statistics of a set of results.
+
+Does not group by other dimensions (``results/stats.py``) and does not compare runs (``results/compare.py``).
+
+Inclusions: model time is `Result.duration_ns` (requests of the attempt; no waiting, tools or validation) of results
+that are not skipped. Tokens are the candidate's (answer and error usage; judges excluded), as effective input and
+output. Cost excludes judges, judge cost has its own field. None is "unknown" or "nothing there", never zero.
+
+Source: spec mindtrial 7.4 and 8.3; design D15; Wilson, "Probable Inference", 1927.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
+
+from pytest_mindtrial.core.record import Result
+from pytest_mindtrial.core.values import Kind, Usage
+from pytest_mindtrial.results.significance import Interval
+
+__all__ = [
+    "Counts",
+    "RunSummary",
+    "candidate_usage",
+    "count_kinds",
+    "median",
+    "percentile",
+    "population_stddev",
+    "summarize",
+    "wilson_interval",
+]
+
+_Z_95 = 1.959963984540054
+"""Quantile 0.975 of the normal distribution."""
+
+
+def wilson_interval(successes: int, trials: int) -> Interval | None:
+    """Return the 95 % Wilson score interval of a proportion; None without trials.
+
+    No continuity correction. Invariant: 0 ≤ lower ≤ successes/trials ≤ upper ≤ 1.
+    """
+    if trials == 0:
+        return None
+    share, z2 = successes / trials, _Z_95 * _Z_95
+    centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
+    half = _Z_95 / (1 + z2 / trials) * math.sqrt(share * (1 - share) / trials + z2 / (4 * trials * trials))
+    lower = 0.0 if successes == 0 else max(0.0, centre - half)
+    upper = 1.0 if successes == trials else min(1.0, centre + half)
+    return Interval(lower, upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Results by kind. Skipped ones are in no rate."""
+
+    passed: int = 0
+    failed: int = 0
+    error: int = 0
+    skipped: int = 0
+
+    @property
+    def decided(self) -> int:
+        """Results with a verdict: passed and failed."""
+        return self.passed + self.failed
+
+    @property
+    def attempted(self) -> int:
+        """Everything but skipped."""
+        return self.passed + self.failed + self.error
+
+    @property
+    def total(self) -> int:
+        """Everything."""
+        return self.attempted + self.skipped
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Passed of attempted, errors counting as not passed; None without attempts."""
+        return self.passed / self.attempted if self.attempted else None
+
+    @property
+    def pass_interval(self) -> Interval | None:
+        """95 % Wilson interval of the pass rate; None without attempts."""
+        return wilson_interval(self.passed, self.attempted)
+
+    @property
+    def pass_percent(self) -> float:
+        """Pass rate in percent as MindTrial rounds it; 0 without attempts, as MindTrial shows it."""
+        return _percent(self.passed, self.attempted)
+
+    @property
+    def accuracy_percent(self) -> float:
+        """Passed of decided in percent; 0 without decisions."""
+        return _percent(self.passed, self.decided)
+
+    @property
+    def error_percent(self) -> float:
+        """Errors of attempted in percent; 0 without attempts."""
+        return _percent(self.error, self.attempted)
+
+
+def _percent(part: int, whole: int) -> float:
+    if whole == 0:
+        return 0.0
+    # Half away from zero on the product of the binary rate, as Go's math.Round does it.
+    return float(Decimal(part / whole * 10000).quantize(Decimal(1), ROUND_HALF_UP)) / 100
+
+
+def count_kinds(results: Iterable[Result]) -> Counts:
+    """Return how many results there are of each kind."""
+    by_kind = dict.fromkeys(Kind, 0)
+    for result in results:
+        by_kind[result.kind] += 1
+    return Counts(by_kind[Kind.PASSED], by_kind[Kind.FAILED], by_kind[Kind.ERROR], by_kind[Kind.SKIPPED])
+
+
+def percentile(values: Sequence[float], percent: float) -> float | None:
+    """Return the nearest-rank percentile: the smallest value that at least ``percent`` % of the values do not exceed.
+
+    Always one of the values, so that a p95 can be looked up in the report; None without values.
+    """
+    if not values:
+        return None
+    rank = math.ceil(percent / 100 * len(values))
+    return sorted(values)[max(rank, 1) - 1]
+
+
+def median(values: Sequence[float]) -> float | None:
+    """Return the middle value or the mean of the two middle ones; None without values."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def population_stddev(values: Sequence[float]) -> float | None:
+    """Return the standard deviation divided by n (not n - 1); None without values."""
+    if not values:
+        return None
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+
+
+def candidate_usage(result: Result) -> Usage:
+    """Return the candidate's tokens: of the answer and of the error, unless the validator spent those."""
+    usage = result.answer.usage if result.answer else Usage()
+    if result.error and not result.error.from_validation:
+        usage = usage + result.error.usage
+    return usage
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What is said of one run in summaries.
+
+    Attributes:
+        p50_ns: Median model time by nearest rank, in nanoseconds; None without attempts.
+        p95_ns: 95th percentile of the same.
+        input_tokens: Effective input tokens; None when no result reported any.
+        output_tokens: Effective output tokens; None when no result reported any.
+        cost: Candidate cost; None when one result with usage has an unknown cost, or currencies differ.
+        judge_cost: Judges' cost; None when no judge ran or one cost is unknown.
+        currency: Blank when no cost is known.
+        retries: Requests that were repeated.
+        is_mock: True when a mock answered.
+        expected: Items that were selected for this run; None = unknown.
+    """
+
+    provider: str
+    run: str
+    counts: Counts = field(default_factory=Counts)
+    p50_ns: int | None = None
+    p95_ns: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    judge_cost: float | None = None
+    currency: str = ""
+    retries: int = 0
+    is_mock: bool = False
+    expected: int | None = None
+
+
+def summarize(results: Iterable[Result], expected: dict[tuple[str, str], int] | None = None) -> list[RunSummary]:
+    """Return one summary per provider and run, sorted by both.
+
+    Args:
+        results: In any order.
+        expected: Selected items per provider and run; runs without any result appear too.
+    """
+    groups: dict[tuple[str, str], list[Result]] = {key: [] for key in expected or {}}
+    for result in results:
+        groups.setdefault((result.provider, result.run), []).append(result)
+    return [
+        _summary(provider, run, members, (expected or {}).get((provider, run)))
+        for (provider, run), members in sorted(groups.items())
+    ]
+
+
+def _summary(provider: str, run: str, results: Sequence[Result], expected: int | None) -> RunSummary:
+    attempted = [result for result in results if result.kind is not Kind.SKIPPED]
+    times = [result.duration_ns for result in attempted]
+    usages = [candidate_usage(result) for result in attempted]
+    p50, p95 = percentile(times, 50), percentile(times, 95)
+    cost, judge_cost, currency = _costs(attempted, usages)
+    return RunSummary(
+        provider,
+        run,
+        count_kinds(results),
+        None if p50 is None else int(p50),
+        None if p95 is None else int(p95),
+        _reported_sum(usage.effective_input for usage in usages),
+        _reported_sum(usage.effective_output for usage in usages),
+        cost,
+        judge_cost,
+        currency,
+        sum(request.attempt > 1 for result in results for request in result.requests),
+        any(result.is_mock for result in results),
+        expected,
+    )
+
+
+def _costs(results: Sequence[Result], usages: Sequence[Usage]) -> tuple[float | None, float | None, str]:
+    currencies = {result.currency for result in results if result.cost is not None or result.judge_cost is not None}
+    if len(currencies) != 1:
+        return None, None, ""
+    spent = [result.cost for result, usage in zip(results, usages, strict=True) if _has_cost(result, usage)]
+    judged = [result.judge_cost for result in results if _judge_ran(result)]
+    return _known_sum(spent), _known_sum(judged), currencies.pop()
+
+
+def _has_cost(result: Result, usage: Usage) -> bool:
+    return result.cost is not None or not usage.is_empty
+
+
+def _judge_ran(result: Result) -> bool:
+    if result.judge_cost is not None:
+        return True
+    if result.validation and not result.validation.usage.is_empty:
+        return True
+    return bool(result.error and result.error.from_validation and not result.error.usage.is_empty)
+
+
+def _known_sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) if known and len(known) == len(values) else None
+
+
+def _reported_sum(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
