@@ -5,7 +5,6 @@ Does not compute metrics (``results/stats.py``). Source: spec mindtrial 8.2.
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from pytest_mindtrial.core.errors import ConfigError
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.core.values import Kind
+from pytest_mindtrial.suite.suggest import allowed_list, near_match
 
 __all__ = [
     "DIMENSIONS",
@@ -42,16 +42,14 @@ def parse_group_by(text: str) -> tuple[str, ...]:
         raise ConfigError(f"invalid group-by dimension: {text!r} names none; allowed: {', '.join(DIMENSIONS)}")
     for position, name in enumerate(names):
         if name not in DIMENSIONS:
-            raise ConfigError(f"invalid group-by dimension: {name!r}{_suggestion(name, DIMENSIONS)}")
+            raise ConfigError(f"invalid group-by dimension: {name!r}{_allowed(name, DIMENSIONS)}")
         if name in names[:position]:
             raise ConfigError(f"invalid group-by dimension: {name!r} is given twice; each may appear once")
     return tuple(names)
 
 
-def _suggestion(name: str, allowed: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, allowed, n=1)
-    hint = f", did you mean {near[0]!r}?" if near else ""
-    return f"; allowed: {', '.join(allowed)}{hint}"
+def _allowed(name: str, allowed: Sequence[str]) -> str:
+    return f"; allowed: {allowed_list(allowed)}{near_match(name, allowed)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +69,9 @@ class Filters:
     def __post_init__(self) -> None:
         for status in self.statuses:
             if status.lower() not in _STATUSES:
-                raise ConfigError(f"invalid status: {status!r}{_suggestion(status.lower(), _STATUSES)}")
+                raise ConfigError(f"invalid status: {status!r}{_allowed(status.lower(), _STATUSES)}")
         if self.tag_mode not in ("all", "any"):
-            raise ConfigError(f"invalid tag-mode: {self.tag_mode!r}{_suggestion(self.tag_mode, ('all', 'any'))}")
+            raise ConfigError(f"invalid tag-mode: {self.tag_mode!r}{_allowed(self.tag_mode, ('all', 'any'))}")
 
     def __call__(self, result: Result) -> bool:
         """Return whether the result is wanted."""
