@@ -1,0 +1,172 @@
+"""Kept-alive direct connections: one list of idle ones per origin, names resolved once, one TLS context.
+
+Does not limit the number of connections and knows no proxies (``providers/http.py``). A request on a kept connection
+that the server closed before any byte of a reply is sent once more on a fresh one; nothing else is ever repeated.
+Source: spec providers 1.2; RFC 9110 section 9.2.2, RFC 9112 section 9.3.1.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections.abc import Callable, Sequence
+from urllib.parse import SplitResult
+
+from pytest_mindtrial.core.errors import TransportError
+from pytest_mindtrial.providers._http_connection import Connection, Deadlines, RawReply
+
+__all__ = ["IDLE_LIMIT_S", "Pool"]
+
+IDLE_LIMIT_S = 55.0
+"""Shorter than the minute after which common servers close; connections idle for longer are not used again."""
+
+_ADDRESS_LIFE_S = 60.0
+
+Origin = tuple[str, str, int]
+
+
+class Pool:
+    """The connections of one event loop.
+
+    Args:
+        tls: Returns the context for https; called once, on first use.
+        body_limit: Largest reply body in bytes.
+    """
+
+    def __init__(self, tls: Callable[[], ssl.SSLContext], body_limit: int) -> None:
+        self._tls = tls
+        self._body_limit = body_limit
+        self._idle: dict[Origin, list[Connection]] = {}
+        self._open: set[Connection] = set()
+        self._addresses: dict[tuple[str, int], asyncio.Task[list[str]]] = {}
+
+    async def send(
+        self,
+        url: SplitResult,
+        headers: Sequence[tuple[str, str]],
+        body: bytes,
+        deadlines: Deadlines,
+        ends_at: float | None,
+    ) -> RawReply:
+        """Send one POST; see `Connection.exchange`."""
+        origin = url.scheme, url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
+        path = url.path or "/"
+        target = f"{path}?{url.query}".encode("ascii") if url.query else path.encode("ascii")
+        head = [("host", url.netloc.rpartition("@")[2]), ("content-length", str(len(body))), *headers]
+        connection = self._take_idle(origin)
+        if connection is not None:
+            try:
+                return await self._exchange(origin, connection, target, head, body, deadlines, ends_at)
+            except TransportError as error:
+                if error.cause != "reset" or connection.has_answered:
+                    raise
+        connection = await self._connect(origin, deadlines, ends_at)
+        return await self._exchange(origin, connection, target, head, body, deadlines, ends_at)
+
+    async def close(self) -> None:
+        """Close every connection; requests under way fail."""
+        connections = list(self._open)
+        for connection in connections:
+            connection.abort()
+        for connection in connections:
+            await connection.lost
+        self._idle.clear()
+        tasks = list(self._addresses.values())
+        self._addresses.clear()
+        for task in tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, OSError):
+                await task
+
+    async def _exchange(
+        self,
+        origin: Origin,
+        connection: Connection,
+        target: bytes,
+        headers: Sequence[tuple[str, str]],
+        body: bytes,
+        deadlines: Deadlines,
+        ends_at: float | None,
+    ) -> RawReply:
+        try:
+            return await connection.exchange(target, headers, body, deadlines, ends_at)
+        finally:
+            if connection.is_open:
+                self._idle.setdefault(origin, []).append(connection)
+
+    def _take_idle(self, origin: Origin) -> Connection | None:
+        """Return the connection used last, so that surplus ones grow old and are closed."""
+        idle = self._idle.get(origin)
+        now = asyncio.get_running_loop().time()
+        while idle:
+            connection = idle.pop()
+            if connection.is_open and now - connection.idle_since < IDLE_LIMIT_S:
+                return connection
+            connection.abort()
+        return None
+
+    async def _connect(self, origin: Origin, deadlines: Deadlines, ends_at: float | None) -> Connection:
+        loop = asyncio.get_running_loop()
+        limit, cause = deadlines.connect_s, "timeout-connect"
+        if ends_at is not None and ends_at - loop.time() < limit:
+            limit, cause = ends_at - loop.time(), "timeout-total"
+        _, host, port = origin
+        try:
+            async with asyncio.timeout(limit):
+                connection = await self._open_connection(origin)
+        except TimeoutError as error:
+            raise TransportError(f"no connection to {host}:{port} in time", transient=True, cause=cause) from error
+        except socket.gaierror as error:
+            raise TransportError(f"cannot resolve {host}: {error.strerror}", transient=True, cause="dns") from error
+        except ssl.SSLCertVerificationError as error:
+            message = f"the certificate of {host} is not trusted: {error.verify_message}"
+            raise TransportError(message, transient=False, cause="tls") from error
+        except ssl.SSLError as error:
+            raise TransportError(f"TLS with {host} failed: {error.reason}", transient=True, cause="tls") from error
+        except OSError as error:
+            message = f"cannot connect to {host}:{port}: {error.strerror or error}"
+            raise TransportError(message, transient=True, cause="connect") from error
+        self._open.add(connection)
+        connection.lost.add_done_callback(lambda _: self._open.discard(connection))
+        return connection
+
+    async def _open_connection(self, origin: Origin) -> Connection:
+        scheme, host, port = origin
+        tls = self._tls() if scheme == "https" else None
+        loop = asyncio.get_running_loop()
+        addresses = await self._resolve(host, port)
+        for address in list(addresses):
+            try:
+                _, connection = await loop.create_connection(
+                    lambda: Connection(self._body_limit),
+                    address,
+                    port,
+                    ssl=tls,
+                    server_hostname=host if tls else None,
+                )
+            except ssl.SSLError:
+                raise
+            except OSError:
+                if address == addresses[-1]:
+                    raise
+                # An unreachable address goes last, so that the next connection does not try it first again.
+                addresses.append(addresses.pop(addresses.index(address)))
+                continue
+            return connection
+        raise OSError(f"{host} has no address")
+
+    async def _resolve(self, host: str, port: int) -> list[str]:
+        """Return the addresses of a host; a thousand connections at the start ask once."""
+        task = self._addresses.get((host, port))
+        if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
+            task = asyncio.create_task(_addresses(host, port))
+            self._addresses[host, port] = task
+            asyncio.get_running_loop().call_later(_ADDRESS_LIFE_S, self._addresses.pop, (host, port), None)
+        return await asyncio.shield(task)
+
+
+async def _addresses(host: str, port: int) -> list[str]:
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
