@@ -131,7 +131,9 @@ def _drop_chance_matches(pieces: Sequence[Piece]) -> list[Piece]:
                 groups.append((equal, deleted, inserted))
                 equal = deleted = inserted = ""
             equal += piece.text
-    out = [piece for group in groups for piece in map(Piece, ("=", "-", "+"), group)]
+    out: list[Piece] = []
+    for before, old, new in groups:
+        out += [Piece("=", before), Piece("-", old), Piece("+", new)]
     return [*out, Piece("=", equal)]
 
 

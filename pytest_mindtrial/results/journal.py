@@ -94,13 +94,8 @@ class Journal:
 
     def finished(self, evaluation: EvaluationInfo) -> None:
         """Record that the session ended in good order, complete or not."""
-        self._write(
-            {
-                "type": "finished",
-                "complete": evaluation.is_complete,
-                "reason": self._redact(evaluation.incomplete_reason),
-            }
-        )
+        reason = self._redact(evaluation.incomplete_reason)
+        self._write({"type": "finished", "complete": evaluation.is_complete, "reason": reason})
 
     def close(self) -> None:
         """Bring everything to disk and close; a second call does nothing.

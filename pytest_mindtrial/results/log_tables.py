@@ -1,8 +1,8 @@
 """The two plain tables of the log file: every result, and the counts per provider and run.
 
 Does not print and does not colour; the terminal's own table is ``results/summary.py``. Column widths follow Go's
-``text/tabwriter``: they are computed over consecutive lines only, and the inner lines of a multi-line answer, which have
-no separator, end every block. Control characters other than newline and TAB are shown as escapes; a TAB separates
+``text/tabwriter``: they are computed over consecutive lines only, and the inner lines of a multi-line answer, which
+have no separator, end every block. Control characters other than newline and TAB are shown as escapes; a TAB separates
 cells, as in MindTrial. Source: spec mindtrial 7.4.
 """
 

@@ -15,15 +15,16 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
+from typing import TypeVar
 
 from pytest_mindtrial.core.record import Result
-from pytest_mindtrial.core.values import Kind, Usage
+from pytest_mindtrial.core.values import Kind
+from pytest_mindtrial.results.costs import candidate_cost, candidate_records, judge_cost, total_cost
 from pytest_mindtrial.results.significance import Interval
 
 __all__ = [
     "Counts",
     "RunSummary",
-    "candidate_usage",
     "count_kinds",
     "median",
     "percentile",
@@ -31,6 +32,8 @@ __all__ = [
     "summarize",
     "wilson_interval",
 ]
+
+_Number = TypeVar("_Number", int, float)
 
 _Z_95 = 1.959963984540054
 """Quantile 0.975 of the normal distribution."""
@@ -116,7 +119,7 @@ def count_kinds(results: Iterable[Result]) -> Counts:
     return Counts(by_kind[Kind.PASSED], by_kind[Kind.FAILED], by_kind[Kind.ERROR], by_kind[Kind.SKIPPED])
 
 
-def percentile(values: Sequence[float], percent: float) -> float | None:
+def percentile(values: Sequence[_Number], percent: float) -> _Number | None:
     """Return the nearest-rank percentile: the smallest value that at least ``percent`` % of the values do not exceed.
 
     Always one of the values, so that a p95 can be looked up in the report; None without values.
@@ -144,14 +147,6 @@ def population_stddev(values: Sequence[float]) -> float | None:
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
 
 
-def candidate_usage(result: Result) -> Usage:
-    """Return the candidate's tokens: of the answer and of the error, unless the validator spent those."""
-    usage = result.answer.usage if result.answer else Usage()
-    if result.error and not result.error.from_validation:
-        usage = usage + result.error.usage
-    return usage
-
-
 @dataclass(frozen=True, slots=True)
 class RunSummary:
     """What is said of one run in summaries.
@@ -161,9 +156,10 @@ class RunSummary:
         p95_ns: 95th percentile of the same.
         input_tokens: Effective input tokens; None when no result reported any.
         output_tokens: Effective output tokens; None when no result reported any.
-        cost: Candidate cost; None when one result with usage has an unknown cost, or currencies differ.
-        judge_cost: Judges' cost; None when no judge ran or one cost is unknown.
-        currency: Blank when no cost is known.
+        cost: Candidate cost; None when one result's cost is unknown, currencies differ or nothing was used.
+        currency: Of the candidate cost; blank without one.
+        judge_cost: Judges' cost; None as for the candidate.
+        judge_currency: Of the judges' cost; blank without one.
         retries: Requests that were repeated.
         is_mock: True when a mock answered.
         expected: Items that were selected for this run; None = unknown.
@@ -177,8 +173,9 @@ class RunSummary:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost: float | None = None
-    judge_cost: float | None = None
     currency: str = ""
+    judge_cost: float | None = None
+    judge_currency: str = ""
     retries: int = 0
     is_mock: bool = False
     expected: int | None = None
@@ -203,50 +200,25 @@ def summarize(results: Iterable[Result], expected: dict[tuple[str, str], int] | 
 def _summary(provider: str, run: str, results: Sequence[Result], expected: int | None) -> RunSummary:
     attempted = [result for result in results if result.kind is not Kind.SKIPPED]
     times = [result.duration_ns for result in attempted]
-    usages = [candidate_usage(result) for result in attempted]
-    p50, p95 = percentile(times, 50), percentile(times, 95)
-    cost, judge_cost, currency = _costs(attempted, usages)
+    usages = [usage for result in attempted for usage in candidate_records(result)]
+    cost = total_cost(map(candidate_cost, attempted))
+    judged = total_cost(map(judge_cost, attempted))
     return RunSummary(
         provider,
         run,
         count_kinds(results),
-        None if p50 is None else int(p50),
-        None if p95 is None else int(p95),
+        percentile(times, 50),
+        percentile(times, 95),
         _reported_sum(usage.effective_input for usage in usages),
         _reported_sum(usage.effective_output for usage in usages),
-        cost,
-        judge_cost,
-        currency,
+        cost.amount,
+        cost.currency,
+        judged.amount,
+        judged.currency,
         sum(request.attempt > 1 for result in results for request in result.requests),
         any(result.is_mock for result in results),
         expected,
     )
-
-
-def _costs(results: Sequence[Result], usages: Sequence[Usage]) -> tuple[float | None, float | None, str]:
-    currencies = {result.currency for result in results if result.cost is not None or result.judge_cost is not None}
-    if len(currencies) != 1:
-        return None, None, ""
-    spent = [result.cost for result, usage in zip(results, usages, strict=True) if _has_cost(result, usage)]
-    judged = [result.judge_cost for result in results if _judge_ran(result)]
-    return _known_sum(spent), _known_sum(judged), currencies.pop()
-
-
-def _has_cost(result: Result, usage: Usage) -> bool:
-    return result.cost is not None or not usage.is_empty
-
-
-def _judge_ran(result: Result) -> bool:
-    if result.judge_cost is not None:
-        return True
-    if result.validation and not result.validation.usage.is_empty:
-        return True
-    return bool(result.error and result.error.from_validation and not result.error.usage.is_empty)
-
-
-def _known_sum(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return math.fsum(known) if known and len(known) == len(values) else None
 
 
 def _reported_sum(values: Iterable[int | None]) -> int | None:

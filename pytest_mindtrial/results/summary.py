@@ -30,6 +30,51 @@ class _Column(NamedTuple):
     drop_rank: int = 0  # 0 = never dropped; the highest rank goes first when the terminal is narrow
 
 
+def _rate(run: RunSummary) -> str:
+    rate = run.counts.pass_rate
+    if rate is None:
+        return UNKNOWN
+    return f"{run.counts.passed}/{run.counts.attempted} {run.counts.pass_percent:.1f} %"
+
+
+def _interval(run: RunSummary) -> str:
+    interval = run.counts.pass_interval
+    return f"[{interval.lower * 100:.1f}, {interval.upper * 100:.1f}]" if interval else UNKNOWN
+
+
+def _times(run: RunSummary) -> str:
+    if run.p50_ns is None or run.p95_ns is None:
+        return UNKNOWN
+    return f"{_short_time(run.p50_ns)} / {_short_time(run.p95_ns)}"
+
+
+def _short_time(nanoseconds: int) -> str:
+    """Return a duration with three digits at most: milliseconds below a second, then tenths up to a minute."""
+    if nanoseconds < 999_500_000:
+        return f"{nanoseconds / 1e6:.0f}ms"
+    if nanoseconds < 59_950_000_000:
+        return f"{nanoseconds / 1e9:.1f}s"
+    return format_duration(round(nanoseconds / 1e9) * 1_000_000_000)
+
+
+def tokens(count: int | None) -> str:
+    """Return a token count in at most four digits: ``950``, ``12.3k``, ``4.56M``; a dash when unknown."""
+    if count is None:
+        return UNKNOWN
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g}{unit}" if count < 999.5 * size else f"{count / size:.0f}{unit}"
+    return str(count)
+
+
+def money(amount: float | None, currency: str) -> str:
+    """Return an amount with its currency: two decimals from 1 on, four below; a dash when unknown."""
+    if amount is None:
+        return UNKNOWN
+    digits = 2 if amount >= 1 or amount == 0 else 4
+    return f"{amount:.{digits}f} {one_line(currency)}".rstrip()
+
+
 _COLUMNS = (
     _Column("provider", lambda run: one_line(run.provider), is_number=False),
     _Column("run", lambda run: one_line(run.run) + (" (mock)" if run.is_mock else ""), is_number=False),
@@ -37,12 +82,12 @@ _COLUMNS = (
     _Column("failed", lambda run: str(run.counts.failed)),
     _Column("error", lambda run: str(run.counts.error)),
     _Column("skipped", lambda run: str(run.counts.skipped)),
-    _Column("pass rate", lambda run: _rate(run)),
-    _Column("95 % interval", lambda run: _interval(run), drop_rank=1),
-    _Column("p50 / p95", lambda run: _times(run), drop_rank=3),
+    _Column("pass rate", _rate),
+    _Column("95 % interval", _interval, drop_rank=1),
+    _Column("p50 / p95", _times, drop_rank=3),
     _Column("tokens in / out", lambda run: f"{tokens(run.input_tokens)} / {tokens(run.output_tokens)}", drop_rank=4),
     _Column("cost", lambda run: money(run.cost, run.currency), drop_rank=2),
-    _Column("judges", lambda run: money(run.judge_cost, run.currency), drop_rank=5),
+    _Column("judges", lambda run: money(run.judge_cost, run.judge_currency), drop_rank=5),
 )
 
 
@@ -104,51 +149,6 @@ def _width(text: str) -> int:
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )
-
-
-def _rate(run: RunSummary) -> str:
-    rate = run.counts.pass_rate
-    if rate is None:
-        return UNKNOWN
-    return f"{run.counts.passed}/{run.counts.attempted} {run.counts.pass_percent:.1f} %"
-
-
-def _interval(run: RunSummary) -> str:
-    interval = run.counts.pass_interval
-    return f"[{interval.lower * 100:.1f}, {interval.upper * 100:.1f}]" if interval else UNKNOWN
-
-
-def _times(run: RunSummary) -> str:
-    if run.p50_ns is None or run.p95_ns is None:
-        return UNKNOWN
-    return f"{_short_time(run.p50_ns)} / {_short_time(run.p95_ns)}"
-
-
-def _short_time(nanoseconds: int) -> str:
-    """Return a duration with three digits at most: milliseconds below a second, then tenths up to a minute."""
-    if nanoseconds < 999_500_000:
-        return f"{nanoseconds / 1e6:.0f}ms"
-    if nanoseconds < 59_950_000_000:
-        return f"{nanoseconds / 1e9:.1f}s"
-    return format_duration(round(nanoseconds / 1e9) * 1_000_000_000)
-
-
-def tokens(count: int | None) -> str:
-    """Return a token count in at most four digits: ``950``, ``12.3k``, ``4.56M``; a dash when unknown."""
-    if count is None:
-        return UNKNOWN
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if count >= size:
-            return f"{count / size:.3g}{unit}" if count < 999.5 * size else f"{count / size:.0f}{unit}"
-    return str(count)
-
-
-def money(amount: float | None, currency: str) -> str:
-    """Return an amount with its currency: two decimals from 1 on, four below; a dash when unknown."""
-    if amount is None:
-        return UNKNOWN
-    digits = 2 if amount >= 1 or amount == 0 else 4
-    return f"{amount:.{digits}f} {one_line(currency)}".rstrip()
 
 
 def coverage_line(reported: int, expected: int | None) -> str:
