@@ -1,1 +1,114 @@
-"""Entry point of the plugin."""
+"""The plugin's entry point: every hook, each only delegating.
+
+Importing this module must stay cheap: no third-party module but pytest, no engine, no YAML (design D12). Whatever a
+session without task files does not need is imported inside the hook that needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_mindtrial.plugin import options
+from pytest_mindtrial.plugin.fixtures import (  # noqa: F401 - pytest finds fixtures in the plugin's namespace
+    mindtrial,
+    mt_evaluation,
+    mt_provider,
+    mt_result,
+    mt_run,
+    mt_services,
+    mt_task,
+    mt_tools,
+    mt_validator,
+)
+from pytest_mindtrial.plugin.recorder import Recorder, active_evaluation
+
+_SUFFIXES = (".yaml", ".yml")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Register options and ini keys."""
+    options.add_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Register our own hook specifications."""
+    from pytest_mindtrial.plugin import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker that every item carries, the recorder, and the xdist side when xdist is there."""
+    config.addinivalue_line("markers", "mindtrial: every item of a MindTrial task file")
+    config.pluginmanager.register(Recorder(config), "mindtrial-recorder")
+    if config.pluginmanager.has_plugin("xdist") and not hasattr(config, "workerinput"):
+        from pytest_mindtrial.plugin.xdist import XdistHooks
+
+        config.pluginmanager.register(XdistHooks(config), "mindtrial-xdist")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Generator[None, Any, Any]:
+    """Collect task files; explain a YAML file named on the command line that nobody collects."""
+    others = yield
+    if file_path.suffix not in _SUFFIXES:
+        return others
+    from pytest_mindtrial.plugin.collection import TaskFile, claims, may_claim
+
+    if claims(file_path, parent) or (not others and may_claim(file_path, parent)):
+        return [*others, TaskFile.from_parent(parent, path=file_path)]
+    return others
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Turn a wrong configuration into a usage error, once collection is over."""
+    result = yield
+    evaluation = active_evaluation(session.config)
+    if evaluation is not None:
+        evaluation.raise_usage_error()
+    return result
+
+
+def pytest_report_collectionfinish(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
+    """Say what will run, where results go and with which seed."""
+    evaluation = active_evaluation(config)
+    if evaluation is None:
+        return []
+    from pytest_mindtrial.plugin.terminal import header_lines
+
+    return header_lines(evaluation, items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Start the engine, which runs ahead of pytest's own loop."""
+    evaluation = active_evaluation(session.config)
+    if evaluation is not None:
+        from pytest_mindtrial.plugin.lifecycle import start
+
+        start(evaluation, session)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let further attempts start as pytest moves on."""
+    evaluation = active_evaluation(item.config)
+    if evaluation is not None and evaluation.runner is not None:
+        evaluation.runner.at(item)
+    return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
+    """Make the report of a phase that ended in one of our own outcomes."""
+    if call.excinfo is None or active_evaluation(item.config) is None:
+        return None
+    from pytest_mindtrial.plugin.items import TaskItem
+    from pytest_mindtrial.plugin.reporting import make_report
+
+    return make_report(item, call) if isinstance(item, TaskItem) else None

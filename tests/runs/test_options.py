@@ -1,0 +1,143 @@
+"""Options and ini keys: where the configuration comes from, what is written and where, seed, concurrency."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import pytest
+
+from pytest_mindtrial.plugin.options import OPTIONS
+
+
+def test_every_option_is_in_the_help_and_an_ini_key(project):
+    text = project.run("--help").stdout.str()
+    flat = " ".join(text.split())
+    for option in OPTIONS:
+        if option.command_line:
+            assert f"--mt-{option.name}" in text
+        assert f"{option.key} (" in text
+        assert " ".join(option.help.split()) in flat
+
+
+def test_the_config_beside_the_suite_is_used(project):
+    project.suite()
+    project.run("tasks.yaml").assert_outcomes(passed=2)
+
+
+def test_no_config_is_a_usage_error_that_shows_how_to_start(project):
+    project.suite()
+    (project.path / "config.yaml").unlink()
+    result = project.run("tasks.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: tasks.yaml: no configuration*", "*config: {output-dir*", "*{name: mock*"])
+    assert not (project.path / "results").exists()
+
+
+def test_the_two_lines_of_that_message_work(project):
+    project.suite()
+    (project.path / "config.yaml").unlink()
+    text = project.run("tasks.yaml").stderr.str()
+    lines = re.findall(r"^  (.+)$", text, re.MULTILINE)
+    project.write("config.yaml", "\n".join(lines) + "\n")
+    project.run("tasks.yaml").assert_outcomes(passed=2)
+
+
+def test_a_missing_config_file_is_a_usage_error(project):
+    project.suite()
+    result = project.run("tasks.yaml", "--mt-config=nope.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --mt-config: nope.yaml: there is no such file"])
+
+
+def test_json_and_html_are_written_by_default(project):
+    project.suite()
+    result = project.run("tasks.yaml")
+    names = sorted(path.name for path in (project.path / "results").iterdir())
+    assert names == ["out.html", "out.journal.jsonl", "out.json"]
+    result.stdout.fnmatch_lines(["json:*results/out.json", "html:*results/out.html", "journal:*results/out.journal.jsonl"])
+
+
+def test_formats_can_be_switched(project):
+    project.suite()
+    project.run("tasks.yaml", "--mt-csv", "--no-mt-html", "--mt-json=false")
+    names = sorted(path.name for path in (project.path / "results").iterdir())
+    assert names == ["out.csv", "out.journal.jsonl"]
+    rows = list(csv.DictReader((project.path / "results/out.csv").open()))
+    assert [row["Task"] for row in rows] == ["sum", "capital"]
+
+
+def test_ini_keys_work_and_the_command_line_beats_them(project):
+    project.suite()
+    project.write(
+        "pytest.ini",
+        "[pytest]\nmt_output_dir = from-ini\nmt_output_basename = ini-{{.Year}}\nmt_csv = true\nmt_html = false\n",
+    )
+    project.run("tasks.yaml", "--strict-config")
+    names = sorted(path.suffix for path in (project.path / "from-ini").iterdir())
+    assert names == [".csv", ".json", ".jsonl"]
+    project.run("tasks.yaml", "--mt-output-dir=from-cli", "--mt-output-basename=x")
+    assert (project.path / "from-cli/x.json").exists()
+
+
+def test_the_seed_is_recorded_and_random_otherwise(project):
+    project.suite()
+    project.run("tasks.yaml", "--mt-seed=abc")
+    assert {entry["Evaluation"]["Seed"] for entry in project.entries()} == {"abc"}
+    project.run("tasks.yaml")
+    first = {entry["Evaluation"]["Seed"] for entry in project.entries()}
+    assert len(first) == 1
+    assert re.fullmatch("[0-9a-f]{32}", first.pop())
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", ""])
+def test_bad_concurrency_is_a_usage_error(project, value):
+    project.suite()
+    result = project.run("tasks.yaml", f"--mt-concurrency={value}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*mt-concurrency: *not a whole number from 1*"])
+
+
+def test_an_output_dir_that_cannot_be_written_stops_before_anything_is_sent(project):
+    project.suite()
+    project.write("results", "a file where the directory should be")
+    result = project.run("tasks.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: *results*"])
+
+
+def test_a_missing_key_of_a_selected_run_is_a_usage_error(project, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    project.suite(config="""\
+config:
+  output-dir: results
+  task-source: tasks.yaml
+  providers:
+    - name: openai
+      runs: [{name: mini, model: gpt-4o-mini}]
+    - name: mock
+      runs: [{name: free, model: mock}]
+""")
+    result = project.run("tasks.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: *OPENAI_API_KEY*"])
+    assert not (project.path / "results").exists()
+    project.run("tasks.yaml", "-m", "mock").assert_outcomes(passed=2, deselected=2)
+
+
+def test_header_and_summary(project):
+    project.suite()
+    result = project.run("tasks.yaml", "--mt-seed=0123456789abcdef")
+    result.stdout.fnmatch_lines(
+        [
+            "mindtrial: 2 tasks × 1 runs → 2 items · seed 01234567… · concurrency 10 · results → results",
+            "*= mindtrial =*",
+            "*provider*run*passed*",
+            "*mock*good*2*0*0*0*100*",
+        ]
+    )
+
+
+def test_quiet_shows_no_header(project):
+    project.suite()
+    assert "concurrency" not in project.run("tasks.yaml", "-q").stdout.str()

@@ -1,0 +1,105 @@
+"""Kinds and outcomes: a wrong answer fails, no answer is an error, an unsupported task is skipped."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+SUITE = """\
+task-config:
+  tasks:
+    - {name: right, prompt: q, response-result-format: one word, expected-result: Paris}
+    - {name: wrong, prompt: q, response-result-format: one word, expected-result: [Rome, Roma]}
+    - {name: broken, prompt: q, response-result-format: one word, expected-result: Bern}
+    - name: structured
+      prompt: q
+      response-result-format: {type: object, properties: {n: {type: integer}}, required: [n]}
+      expected-result: {n: 4}
+"""
+PARAMETERS = {"answers": {"right": "paris ", "wrong": "Rom"}, "faults": {"broken": ["http-500"]}}
+
+
+def test_each_kind_has_its_own_outcome(project):
+    project.mock(PARAMETERS, SUITE, **{"disable-structured-output": True})
+    result = project.run("tasks.yaml", "-q", "-rA")
+    result.assert_outcomes(passed=1, failed=1, errors=1, skipped=1)
+    assert result.ret == 1
+    assert project.kinds() == {"right": "Passed", "wrong": "Failed", "broken": "Error", "structured": "Skipped"}
+
+
+def test_failure_text_says_verdict_diff_rule_place_and_rerun(project):
+    project.mock(PARAMETERS, SUITE, **{"disable-structured-output": True})
+    result = project.run("tasks.yaml")
+    result.stdout.fnmatch_lines(
+        [
+            "*got 'rom', expected 'rom?' (or one of 1 others)*",
+            "*  + rom",
+            "rule:  value match",
+            "task:  tasks.yaml:4",
+            "rerun: pytest 'tasks.yaml::wrong[[]mock-m]'",
+            "FAILED tasks.yaml::wrong[[]mock-m] - got 'rom', expected 'rom?'*",
+        ]
+    )
+
+
+def test_error_text_says_cause_and_tries(project):
+    project.mock(PARAMETERS, SUITE)
+    result = project.run("tasks.yaml", "-k", "broken")
+    result.stdout.fnmatch_lines(["*Execution Error: *500*", "tries: #1 http-500", "ERROR tasks.yaml::broken*"])
+
+
+def test_the_rerun_line_works(project):
+    project.mock(PARAMETERS, SUITE)
+    result = project.run("tasks.yaml::wrong[mock-m]")
+    result.assert_outcomes(failed=1)
+
+
+def test_tb_line_shows_one_line_per_failure(project):
+    project.mock(PARAMETERS, SUITE)
+    result = project.run("tasks.yaml", "--tb=line", "-k", "wrong")
+    result.stdout.fnmatch_lines(["tasks.yaml:4: got 'rom', expected *"])
+    assert "rule:" not in result.stdout.str()
+
+
+def test_junit_tells_failure_error_and_skip_apart(project):
+    project.mock(PARAMETERS, SUITE, **{"disable-structured-output": True})
+    project.run("tasks.yaml", "--junitxml=junit.xml")
+    suite = ET.parse(project.path / "junit.xml").getroot().find("testsuite")
+    assert suite is not None
+    assert {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "4",
+        "failures": "1",
+        "errors": "1",
+        "skipped": "1",
+    }
+    failure = suite.find(".//failure")
+    assert failure is not None
+    assert failure.get("message", "").startswith("got 'rom', expected 'rom")
+
+
+def test_pytest_html_takes_the_items(project):
+    project.mock(PARAMETERS, SUITE)
+    result = project.run("tasks.yaml", "--html=report.html", "--self-contained-html")
+    assert result.ret == 1
+    page = (project.path / "report.html").read_text(encoding="utf-8")
+    assert "wrong[mock-m]" in page
+    assert "expected" in page
+
+
+def test_xfail_marks_and_skip_marks_of_a_conftest_are_obeyed(project):
+    project.mock(PARAMETERS, SUITE)
+    project.write(
+        "conftest.py",
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                if "wrong" in item.name:
+                    item.add_marker(pytest.mark.xfail(reason="known"))
+                if "broken" in item.name:
+                    item.add_marker(pytest.mark.skip(reason="not today"))
+        """,
+    )
+    result = project.run("tasks.yaml")
+    result.assert_outcomes(passed=2, xfailed=1, skipped=1)
+    assert "broken" not in project.kinds()
