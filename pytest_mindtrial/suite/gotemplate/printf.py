@@ -56,17 +56,17 @@ def printf(template: str, arguments: Sequence[Any], *, max_chars: int) -> str:
         TemplateFault: A directive is unknown, does not fit its value, or the arguments do not match in number.
     """
     parts: list[str] = []
-    offset = used = size = 0
+    offset = used = 0
+    size = len(template)
     for match in _DIRECTIVE.finditer(template):
-        piece = template[offset : match.start()]
+        parts.append(template[offset : match.start()])
         offset = match.end()
-        if match[4] == "%":
-            piece += "%"
-        else:
+        piece = "%"
+        if match[4] != "%":
             directive, used = _read(match, arguments, used)
             if used >= len(arguments):
                 raise TemplateFault(f"printf has no argument for {match.group()!r}")
-            piece += _format(directive, arguments[used], max_chars - size, 0)
+            piece = _format(directive, arguments[used], max_chars - size, 0)
             used += 1
         size += len(piece)
         if size > max_chars:
