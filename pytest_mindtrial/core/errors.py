@@ -126,6 +126,7 @@ class ProviderError(MindTrialError):
 
     Attributes:
         requests: Every try that led here; set by the request policy.
+        usage: Tokens of the conversation so far (``core.values.Usage``); set by the engine for a judge's failed answer.
     """
 
     def __init__(
@@ -148,6 +149,7 @@ class ProviderError(MindTrialError):
         self.details = dict(details or {})
         self.request_id = request_id
         self.requests: tuple[RequestRecord, ...] = ()
+        self.usage: object | None = None
 
 
 class TransportError(ProviderError):

@@ -5,14 +5,14 @@ Only values and protocols; does not run anything. Source: design 2 and 3, spec d
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from pytest_mindtrial.core.record import ToolCallRecord, ToolUsageRecord
 from pytest_mindtrial.core.values import ToolCall, ToolResult
 from pytest_mindtrial.providers.base import ModelClient
-from pytest_mindtrial.suite.model import FileRef, Provider, Run, Task
+from pytest_mindtrial.suite.model import FileRef, Provider, Run, Task, ValidatorDefinition
 from pytest_mindtrial.validators.base import Candidate, Validator, Verdict
 
 __all__ = [
@@ -87,28 +87,35 @@ class ToolExecutor(Protocol):
 
 
 class SandboxSession(ToolExecutor, Protocol):
-    """Everything Docker gives to one attempt: task services (already ready), tools, the custom validator."""
+    """What Docker gives to one attempt: task services (already ready), tools, the custom validator."""
 
-    async def validate(self, candidate: Candidate) -> Verdict:
-        """Run the task's custom validator.
-
-        Raises:
-            ValidationError: No verdict.
-        """
+    def validator(self, definition: ValidatorDefinition) -> Callable[[Mapping[str, Any]], Awaitable[str]]:
+        """Return what runs a custom validator with the given template data and returns what it printed."""
 
 
 class Sandbox(Protocol):
-    """Makes a session per attempt; shared by all attempts."""
+    """Makes a session per attempt (`sandbox.hub.SandboxHub`); shared by all attempts of a configuration."""
 
-    async def open(self, plan: AttemptPlan, files: Mapping[str, bytes]) -> SandboxSession:
-        """Start the services an attempt needs.
+    async def open(
+        self,
+        task: Task,
+        run: Run,
+        provider_name: str,
+        evaluation_seed: str,
+        files: Mapping[str, bytes],
+    ) -> SandboxSession:
+        """Start the services an attempt needs; the attempt closes the session.
 
         Args:
-            plan: The attempt.
+            task: The task.
+            run: Its name goes into templates.
+            provider_name: Goes into templates.
+            evaluation_seed: Goes into templates.
             files: Content by name of the files that local tools may read.
 
         Raises:
             SandboxError: A service did not become ready; nothing is left behind.
+            UserError: A definition is missing or a template is wrong.
         """
 
 

@@ -1,4 +1,4 @@
-"""The engine: one asyncio loop in one daemon thread that makes attempts ahead of whoever waits for them.
+"""One asyncio loop in one daemon thread that makes attempts ahead of whoever waits for them.
 
 Takes plans from any thread, keeps the order and the concurrency of each provider entry, and gives every plan a future
 that always ends: with a result, cancelled, or with `InternalError`. Does not know what an attempt is made of
@@ -12,8 +12,8 @@ import concurrent.futures
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Any, Protocol, TypeVar
 
 from pytest_mindtrial.core.clock import Clock, SystemClock
 from pytest_mindtrial.core.errors import InternalError
@@ -24,7 +24,7 @@ from pytest_mindtrial.engine.slots import Lane, Slot, current_slot
 from pytest_mindtrial.engine.status import ProviderStatus, lane_status, slot_line
 from pytest_mindtrial.suite.model import Provider
 
-__all__ = ["DEFAULT_CONCURRENCY", "AttemptRunner", "Engine"]
+__all__ = ["DEFAULT_CONCURRENCY", "AttemptRunner", "EngineLoop"]
 
 DEFAULT_CONCURRENCY = 10
 """Attempts of one provider entry that run at once unless the user says otherwise."""
@@ -33,6 +33,7 @@ LOOK_AHEAD = 2
 """Unfinished attempts that keep a provider entry busy, as a multiple of its concurrency. Source: spec pytest 3.3."""
 
 LaneKey = tuple[str, int]
+T = TypeVar("T")
 
 
 class AttemptRunner(Protocol):
@@ -58,7 +59,7 @@ class _Ticket:
         self.task: asyncio.Task[None] | None = None
 
 
-class Engine:
+class EngineLoop:
     """Runs attempts concurrently in a thread of its own.
 
     Args:
@@ -144,6 +145,14 @@ class Engine:
         for ticket in tickets:
             ticket.future.set_exception(self._death())
         return [ticket.future for ticket in tickets]
+
+    def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> concurrent.futures.Future[T]:
+        """Run a coroutine function in the loop, outside all limits of concurrency."""
+        if not self.is_alive or self._loop is None:
+            failed: concurrent.futures.Future[T] = concurrent.futures.Future()
+            failed.set_exception(self._death())
+            return failed
+        return asyncio.run_coroutine_threadsafe(make(), self._loop)
 
     def limit(self, provider: Provider) -> int:
         """Return the concurrency of a provider entry."""
@@ -250,13 +259,16 @@ class Engine:
         with self._lock:
             self._end = self._crash_cause or "closed"
         self._cancel(lambda ticket: True, in_flight=True)
+        attempts = [ticket.task for ticket in self._running.values() if ticket.task is not None]
+        if attempts:  # first alone, so that their own cleaning up is not cancelled with them
+            await asyncio.wait(attempts, timeout=budget * 0.5)
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()
         if others:
-            await asyncio.wait(others, timeout=budget * 0.6)
+            await asyncio.wait(others, timeout=budget * 0.15)
         with contextlib.suppress(Exception):
-            await asyncio.wait_for(self._attempts.close(), budget * 0.35)
+            await asyncio.wait_for(self._attempts.close(), budget * 0.3)
 
     def _request_stop(self, limit: float) -> None:
         self._close_timeout_s = limit
@@ -373,17 +385,17 @@ class Engine:
         counts = self._counts[ticket.lane_key]
         counts[0] += 1
         counts[1] += result.kind is Kind.ERROR
+        self._forget(ticket)
         if self._on_result is not None:
             try:
                 self._on_result(result)
             except BaseException as error:
                 self.observer_error = self.observer_error or error
-        self._forget(ticket)
         with contextlib.suppress(concurrent.futures.InvalidStateError):  # given up by whoever waited
             ticket.future.set_result(result)
 
     def _forget(self, ticket: _Ticket) -> None:
-        """Stop counting a ticket as unfinished; before its future is set, so that a waiter sees the room it left."""
+        """Stop counting a ticket as unfinished; before anyone hears of its end, so that they see the room it left."""
         with self._lock:
             if self._tickets.pop(id(ticket), None) is not None:
                 self._unfinished[ticket.lane_key] -= 1

@@ -1,0 +1,243 @@
+"""What surrounds every HTTP request: rate limits, retries, concurrency, and a record of every try.
+
+Limits and retries act on requests, not on attempts: tool calls that were already made are never repeated, and a turn of
+a long conversation counts as one request. A request that waits holds no concurrency slot. Does not talk HTTP and does
+not decide whether an error is transient (providers do). Source: spec providers 8.3, spec mindtrial 6.4, 6.5, design D5.
+
+Budget and cache are seams: without them nothing is asked and nothing is remembered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pytest_mindtrial.core.clock import Clock
+from pytest_mindtrial.core.errors import ProviderError
+from pytest_mindtrial.core.record import RequestRecord
+from pytest_mindtrial.engine.limits import RequestLimit, Token
+from pytest_mindtrial.engine.slots import current_slot
+from pytest_mindtrial.suite.model import RetryPolicy
+
+__all__ = ["Budget", "Policy", "PolicyHooks", "ReplyCache"]
+
+LONGEST_WAIT_S = 900.0
+"""A service that asks for a longer wait has a daily limit: the error is reported at once. Also the longest back-off."""
+
+FALLBACK_DELAY_S = 1.0
+"""First delay of a retry policy that names none."""
+
+JITTER = 0.1
+"""Waits are stretched by up to this share, so that requests that failed together do not return together."""
+
+
+class Budget(Protocol):
+    """Decides whether another request may be paid for."""
+
+    async def admit(self, *, purpose: str) -> None:
+        """Return when the request may be sent; called before every try.
+
+        Raises:
+            ProviderError: The budget is spent (permanent).
+        """
+
+
+class ReplyCache(Protocol):
+    """Remembers replies by request."""
+
+    async def get(self, key: Mapping[str, Any]) -> Any | None:
+        """Return the reply of an equal request, or None."""
+
+    async def put(self, key: Mapping[str, Any], reply: Any) -> None:
+        """Remember a good reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyHooks:
+    """Collaborators that every policy of an engine shares; None = absent."""
+
+    budget: Budget | None = None
+    cache: ReplyCache | None = None
+
+
+class Policy:
+    """Implements `providers.base.RequestPolicy` for the requests of one run or one judge variant.
+
+    Args:
+        clock: Time and sleeping.
+        limits: Limits that every try must pass, the run's own before the shared one: a request that waits for its
+            run's limit then keeps no token of the shared limit from other runs. All are stamped in the moment of
+            sending, so the order cannot be seen from outside.
+        retry: None = no retries.
+        jitter: Source of random stretching; None = none.
+        gate: Bounds the requests in flight where attempts do not (judges); None = unbounded.
+        purpose: Overrides what the client says a request is for; a judge's client does not know that it is one.
+        hooks: Budget and cache.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        limits: Sequence[RequestLimit] = (),
+        retry: RetryPolicy | None = None,
+        jitter: random.Random | None = None,
+        gate: asyncio.Semaphore | None = None,
+        purpose: str = "",
+        hooks: PolicyHooks = PolicyHooks(),
+    ) -> None:
+        self._clock = clock
+        self._limits = tuple(limits)
+        self._retry = retry or RetryPolicy()
+        self._jitter = jitter
+        self._gate = gate
+        self._purpose = purpose
+        self._hooks = hooks
+
+    async def execute(
+        self,
+        send: Callable[[], Awaitable[Any]],
+        *,
+        turn: int,
+        purpose: str,
+        cache_key: Mapping[str, Any] | None = None,
+    ) -> tuple[Any, tuple[RequestRecord, ...]]:
+        """Run ``send`` under the limits, again after transient errors; see `providers.base.RequestPolicy`."""
+        cache = self._hooks.cache if cache_key is not None else None
+        if cache is not None and (known := await cache.get(cache_key or {})) is not None:
+            return known, ()
+        purpose = self._purpose or purpose
+        tries = _Tries(self._clock, turn, purpose)
+        while True:
+            try:
+                async with self._admitted(purpose):
+                    tries.sent()
+                    reply = await send()
+            except ProviderError as error:
+                tries.failed(error)
+                await self._back_off(error, tries.count)
+                continue
+            tries.answered(reply)
+            if cache is not None:
+                await cache.put(cache_key or {}, reply)
+            return reply, tuple(tries.records)
+
+    @contextlib.asynccontextmanager
+    async def _admitted(self, purpose: str) -> AsyncIterator[None]:
+        """Wait until one try may be sent, mark it as sent, and hold the gate until it is answered."""
+        if self._hooks.budget is not None:
+            await self._hooks.budget.admit(purpose=purpose)
+        slot = current_slot.get()
+        tokens = self._reserve_now()
+        try:
+            if tokens is None:
+                if slot is not None:
+                    slot.leave("limit")
+                tokens = []
+                for limit in self._limits:
+                    tokens.append(await limit.reserve())
+            if slot is not None:
+                await slot.rejoin()
+            async with self._gate or contextlib.nullcontext():
+                for token in tokens:
+                    token.stamp()
+                yield
+        finally:
+            _give_back(tokens or ())  # a stamped token stays spent
+
+    def _reserve_now(self) -> list[Token] | None:
+        """Return a token of every limit when none has to be waited for, else None."""
+        tokens: list[Token] = []
+        for limit in self._limits:
+            token = limit.try_reserve()
+            if token is None:
+                _give_back(tokens)
+                return None
+            tokens.append(token)
+        return tokens
+
+    async def _back_off(self, error: ProviderError, failed_tries: int) -> None:
+        """Wait before the next try, or raise the error when there is none."""
+        if error.transient is not True or failed_tries > self._retry.max_retry_attempts:
+            raise error
+        hint = error.retry_after_s or 0.0
+        if hint > LONGEST_WAIT_S:
+            raise _explained(error, hint)
+        if error.status == 429 and hint:
+            for limit in self._limits:
+                limit.pause(hint)
+        delay = max(self._backoff_s(failed_tries), hint)
+        if self._jitter is not None:
+            delay *= 1 + self._jitter.uniform(0, JITTER)
+        slot = current_slot.get()
+        if slot is not None:
+            slot.leave("backoff", _cause(error), self._clock.monotonic_ns() + round(delay * 1e9))
+        await self._clock.sleep(delay)
+
+    def _backoff_s(self, failed_tries: int) -> float:
+        first = self._retry.initial_delay_seconds or FALLBACK_DELAY_S
+        return float(min(first * 2 ** min(failed_tries - 1, 30), LONGEST_WAIT_S))
+
+
+class _Tries:
+    """Keeps the record of every try of one request."""
+
+    def __init__(self, clock: Clock, turn: int, purpose: str) -> None:
+        self._clock = clock
+        self._turn = turn
+        self._purpose = purpose
+        self._waiting_since = clock.monotonic_ns()
+        self._sent_at: int | None = None
+        self.records: list[RequestRecord] = []
+
+    @property
+    def count(self) -> int:
+        return len(self.records)
+
+    def sent(self) -> None:
+        self._sent_at = self._clock.monotonic_ns()
+
+    def answered(self, reply: Any) -> None:
+        self._add(
+            duration_ns=reply.duration_ns,
+            first_byte_ns=reply.first_byte_ns,
+            status=reply.status,
+            request_id=reply.request_id,
+        )
+
+    def failed(self, error: ProviderError) -> None:
+        """Record a failed try; nothing to record when it was refused before it was sent."""
+        if self._sent_at is not None:
+            duration = self._clock.monotonic_ns() - self._sent_at
+            self._add(duration_ns=duration, status=error.status, cause=_cause(error), request_id=error.request_id)
+        error.requests = tuple(self.records)
+
+    def _add(self, **facts: Any) -> None:
+        sent_at = self._sent_at or 0
+        waited = sent_at - self._waiting_since
+        self.records.append(RequestRecord(self._turn, self.count + 1, self._purpose, waited_ns=waited, **facts))
+        self._waiting_since = self._clock.monotonic_ns()
+        self._sent_at = None
+
+
+def _give_back(tokens: Sequence[Token]) -> None:
+    for token in tokens:
+        token.give_back()
+
+
+def _cause(error: ProviderError) -> str:
+    return error.cause or (f"http-{error.status}" if error.status else "error")
+
+
+def _explained(error: ProviderError, hint_s: float) -> ProviderError:
+    """Say in the error why it is not tried again."""
+    error.message += (
+        f" (not tried again: the service asks to wait {hint_s:.0f} s, more than the {LONGEST_WAIT_S:.0f} s that are"
+        " waited for)"
+    )
+    error.args = (error.message,)
+    return error
