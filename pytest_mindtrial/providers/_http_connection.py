@@ -48,8 +48,6 @@ class Connection(asyncio.Protocol):
 
     Attributes:
         is_open: False once the peer or we closed it.
-        is_fresh: True until the first reply is complete; a request that fails on a connection that is not fresh may
-            have met a server that had just given up waiting.
         idle_since: Loop time since when it waits for a request.
         lost: Done when the transport is gone.
     """
@@ -70,7 +68,6 @@ class Connection(asyncio.Protocol):
         self._parts: list[bytes] = []
         self._size = 0
         self.is_open = False
-        self.is_fresh = True
         self.idle_since = 0.0
         self.lost: asyncio.Future[None] = loop.create_future()
 
@@ -236,7 +233,6 @@ class Connection(asyncio.Protocol):
         is_in_step = not self._http.trailing_data[0] and not self._transport.get_write_buffer_size()
         if self.is_open and is_done and is_in_step:
             self._http.start_next_cycle()
-            self.is_fresh = False
             self.idle_since = self._loop.time()
         else:
             self.abort()

@@ -39,6 +39,8 @@ class Attachment:
         data: Content; None for a file that is announced only (access ``[local]``).
         filename: Name with an extension, for document parts.
         image_detail: As written; blank = unset.
+        is_native: Whether the content goes to the model; None = it does when ``data`` is there. Set it for
+            `ModelClient.check` before the content is loaded.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Attachment:
     data: bytes | None
     filename: str = ""
     image_detail: str = ""
+    is_native: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

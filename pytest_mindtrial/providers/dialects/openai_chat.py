@@ -37,7 +37,6 @@ from pytest_mindtrial.suite.model import Run
 __all__ = ["DIALECT", "ChatDialect"]
 
 _PATH = "/chat/completions"
-_MAX_CONTINUES = 3
 
 
 class ChatDialect:
@@ -103,7 +102,6 @@ class _ChatConversation:
         if self._streams:
             self._base |= {"stream": True, "stream_options": {"include_usage": True}}
         self._turn = 0
-        self._continues = 0
 
     def request(self) -> HttpCall:
         body = {**self._base, "messages": list(self._messages)}
@@ -154,13 +152,6 @@ class _ChatConversation:
         self._tools = [tool for tool in self._tools if tool["function"]["name"] != name]
 
     def _remember(self, message: Mapping[str, Any], calls: tuple[Any, ...], stop: StopClass) -> None:
-        self._continues = self._continues + 1 if stop is StopClass.CONTINUE else 0
-        if self._continues > _MAX_CONTINUES:
-            raise ReplyError(
-                f"the model paused {self._continues} times in a row without an answer",
-                transient=False,
-                cause="no-progress",
-            )
         self._messages.append(
             replayed(
                 message,

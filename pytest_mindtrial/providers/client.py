@@ -1,0 +1,117 @@
+"""The model client of every HTTP vendor: profile, run, transport and request policy joined.
+
+Does not build bodies (``dialects/``), send (``transport.py``), loop, retry or limit (engine). Source: spec providers 1,
+2.1 and 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from pytest_mindtrial.core.errors import ProviderError, UnsupportedError
+from pytest_mindtrial.core.values import ToolResult
+from pytest_mindtrial.providers.base import Attachment, Prompt, RequestPolicy, Turn
+from pytest_mindtrial.providers.dialects.base import Dialect, WireConversation
+from pytest_mindtrial.providers.modes import output_mode
+from pytest_mindtrial.providers.profiles import Profile
+from pytest_mindtrial.providers.transport import Transport
+from pytest_mindtrial.suite.model import Run
+
+__all__ = ["HttpConversation", "HttpModelClient"]
+
+
+class HttpModelClient:
+    """A run's connection to a service; implements `providers.base.ModelClient`.
+
+    Args:
+        profile: The vendor.
+        run: Model and parameters.
+        dialect: Already chosen.
+        transport: The way to the service.
+        policy: Limits, retries and records around every request.
+        is_vendor_host: False for custom endpoints.
+    """
+
+    is_mock = False
+
+    def __init__(
+        self,
+        profile: Profile,
+        run: Run,
+        dialect: Dialect,
+        transport: Transport,
+        policy: RequestPolicy,
+        *,
+        is_vendor_host: bool = True,
+    ) -> None:
+        self._profile = profile
+        self._run = run
+        self._dialect = dialect
+        self._transport = transport
+        self._policy = policy
+        self._is_vendor_host = is_vendor_host
+
+    def check(self, prompt: Prompt) -> None:
+        """Refuse native files that the model does not take; see `providers.base.ModelClient`."""
+        for item in prompt.attachments:
+            if _is_native(item) and not self._profile.accepts(self._run.model, item.mime):
+                raise UnsupportedError(
+                    "Feature Not Supported",
+                    f"{self._profile.name} cannot take file {item.name!r} of type {item.mime or 'unknown'} "
+                    f"with model {self._run.model}",
+                )
+
+    def start(self, prompt: Prompt) -> HttpConversation:
+        """Begin a conversation; sends nothing."""
+        self.check(prompt)
+        mode = output_mode(self._profile, self._run, has_tools=bool(prompt.tools))
+        wire = self._dialect.open(self._profile, self._run, prompt, mode=mode, is_vendor_host=self._is_vendor_host)
+        return HttpConversation(wire, self._transport, self._policy)
+
+    async def close(self) -> None:
+        """Do nothing: the connections belong to the `Http` that all clients share."""
+
+
+def _is_native(item: Attachment) -> bool:
+    return item.data is not None if item.is_native is None else item.is_native
+
+
+class HttpConversation:
+    """One running conversation; implements `providers.base.Conversation`."""
+
+    def __init__(self, wire: WireConversation, transport: Transport, policy: RequestPolicy) -> None:
+        self._wire = wire
+        self._transport = transport
+        self._policy = policy
+        self._turn = 0
+
+    async def next_turn(self) -> Turn:
+        """Send what has been gathered; see `providers.base.Conversation`."""
+        self._turn += 1
+        call = self._wire.request()
+        key: dict[str, Any] = {"path": call.path, "body": call.body, "host": self._transport.address}
+        reply, requests = await self._policy.execute(
+            partial(self._transport.send, call), turn=self._turn, purpose="candidate", cache_key=key
+        )
+        try:
+            turn = self._wire.accept(reply.json)
+        except ProviderError as error:
+            error.requests = requests
+            error.request_id = error.request_id or reply.request_id
+            raise
+        return replace(turn, duration_ns=reply.duration_ns, requests=requests, request_id=reply.request_id)
+
+    def add_tool_results(self, results: Sequence[ToolResult]) -> None:
+        """Answer every tool call of the last turn."""
+        self._wire.add_tool_results(results)
+
+    def add_feedback(self, text: str) -> None:
+        """Add a user message."""
+        self._wire.add_feedback(text)
+
+    def withdraw_tool(self, name: str) -> None:
+        """Stop offering a tool."""
+        self._wire.withdraw_tool(name)
