@@ -16,7 +16,7 @@ from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.core.values import Usage
 from pytest_mindtrial.suite.model import Pricing
 
-__all__ = ["Spent", "candidate_cost", "candidate_records", "judge_cost", "total_cost"]
+__all__ = ["Spent", "candidate_cost", "candidate_records", "candidate_tokens", "judge_cost", "total_cost"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,14 @@ def candidate_records(result: Result) -> list[Usage]:
     if result.error and not result.error.from_validation:
         records.append(result.error.usage)
     return records
+
+
+def candidate_tokens(result: Result) -> tuple[int | None, int | None]:
+    """Return the candidate's effective input and output tokens; None where none were reported."""
+    records = candidate_records(result)
+    reported_input = [usage.effective_input for usage in records if usage.effective_input is not None]
+    reported_output = [usage.effective_output for usage in records if usage.effective_output is not None]
+    return sum(reported_input) if reported_input else None, sum(reported_output) if reported_output else None
 
 
 def candidate_cost(result: Result) -> Spent:
