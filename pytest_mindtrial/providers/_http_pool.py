@@ -137,7 +137,7 @@ class Pool:
         tls = self._tls() if scheme == "https" else None
         loop = asyncio.get_running_loop()
         addresses = await self._resolve(host, port)
-        for address in list(addresses):
+        for address in (candidates := tuple(addresses)):
             try:
                 _, connection = await loop.create_connection(
                     lambda: Connection(self._body_limit),
@@ -149,10 +149,11 @@ class Pool:
             except ssl.SSLError:
                 raise
             except OSError:
-                if address == addresses[-1]:
+                if address == candidates[-1]:
                     raise
                 # An unreachable address goes last, so that the next connection does not try it first again.
-                addresses.append(addresses.pop(addresses.index(address)))
+                if address == addresses[0]:
+                    addresses.append(addresses.pop(0))
                 continue
             return connection
         raise OSError(f"{host} has no address")

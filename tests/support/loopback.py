@@ -199,7 +199,10 @@ def _receive(stream: Any, number: int) -> Received | None:
     line = stream.readline()
     if not line.strip():
         return None
-    method, path, _ = line.decode("latin-1").split(" ", 2)
+    words = line.decode("latin-1").split(" ")
+    if len(words) != 3:
+        return None
+    method, path, _ = words
     headers: dict[str, str] = {}
     while (line := stream.readline()) not in (b"\r\n", b"\n", b""):
         name, _, value = line.decode("latin-1").partition(":")
