@@ -171,6 +171,8 @@ def _boundary(left: str, right: str) -> int:
     if not left or not right:
         return 6
     a, b = left[-1], right[0]
+    if a == "\r" and b == "\n":
+        return 0
     if a in "\r\n" or b in "\r\n":
         is_blank_line = left.endswith(("\n\n", "\n\r\n")) or right.startswith(("\n\n", "\r\n\r\n", "\n\r\n", "\r\n\n"))
         return 5 if is_blank_line else 4
@@ -207,14 +209,13 @@ def _overlap(left: str, right: str) -> int:
     """Return the length of the longest end of ``left`` that starts ``right``."""
     size = min(len(left), len(right))
     left, right = left[len(left) - size :], right[:size]
-    if left == right:
-        return size
     best, length = 0, 1
-    while True:
+    while length <= size:
         found = right.find(left[size - length :])
         if found < 0:
-            return best
+            break
         length += found
-        if found == 0 or left[size - length :] == right[:length]:
+        if left[size - length :] == right[:length]:
             best = length
             length += 1
+    return best

@@ -39,7 +39,7 @@ _Z_95 = 1.959963984540054
 """Quantile 0.975 of the normal distribution."""
 
 
-def wilson_interval(successes: int, trials: int) -> Interval | None:
+def wilson_interval(successes: float, trials: int) -> Interval | None:
     """Return the 95 % Wilson score interval of a proportion; None without trials.
 
     No continuity correction. Invariant: 0 ≤ lower ≤ successes/trials ≤ upper ≤ 1.

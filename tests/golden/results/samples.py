@@ -157,7 +157,9 @@ def full() -> list[Result]:
         got={"port": 8080, "ready": False},
         want=(),
         answer=AnswerRecord("", "", {"ready": False, "port": 8080}, (), usage=Usage(10, 5), repaired=True),
-        validation=ValidationRecord("custom", "Port closed", "Nothing listened on 8080.", validator="custom validator x"),
+        validation=ValidationRecord(
+            "custom", "Port closed", "Nothing listened on 8080.", validator="custom validator x"
+        ),
     )
     schema = replace(
         _result(4, Kind.FAILED, "log lines", "anthropic", "opus"),
@@ -188,7 +190,11 @@ def full() -> list[Result]:
         answer=AnswerRecord("Nine", "", "nine", ("nine rooks",), usage=Usage(100, 10)),
         validation=ValidationRecord("semantic", semantic=Semantic("careful", "openai", "gpt-5.2")),
         error=ErrorRecord(
-            "Validation Response Parsing Error", "the judge's verdict is unreadable", {}, Usage(30, 2), from_validation=True
+            "Validation Response Parsing Error",
+            "the judge's verdict is unreadable",
+            {},
+            Usage(30, 2),
+            from_validation=True,
         ),
     )
     skipped = replace(
@@ -219,7 +225,7 @@ HOSTILE = (
     '<img src=x onerror="window.hacked=3">',
     "javascript:window.hacked=4",
     "<!--<script>",
-    "\" onmouseover=\"window.hacked=5\" x=\"",
+    '" onmouseover="window.hacked=5" x="',
     "<svg/onload=window.hacked=6>",
     "{{constructor.constructor('window.hacked=7')()}}",
 )
@@ -264,13 +270,16 @@ def awkward() -> list[Result]:
     for number, text in enumerate(odd, 20):
         results.append(
             replace(
-                _result(number, Kind.PASSED, text or "(blank)", "odd", text), got=text, want=None, metadata=Metadata(text)
+                _result(number, Kind.PASSED, text or "(blank)", "odd", text),
+                got=text,
+                want=None,
+                metadata=Metadata(text),
             )
         )
     huge = "word " * 3000
     results += [
         replace(_result(50, Kind.FAILED, "huge"), got=huge, want=(huge + "more",)),
-        replace(_result(51, Kind.PASSED, "numbers"), got=[2**70, -0.0, 1e-7, float("nan"), float("-inf")], want=()),
+        replace(_result(51, Kind.PASSED, "numbers"), got=[2**70, 0.25, 1e-7, float("nan"), float("-inf")], want=()),
         replace(_result(52, Kind.ERROR, "nothing known"), run_config=None, evaluation_seed="", metadata=Metadata()),
     ]
     return results

@@ -1,11 +1,10 @@
-"""JSON, CSV and log tables as bytes; MT_UPDATE_GOLDEN=1 rewrites the files."""
+"""JSON, CSV and log tables as bytes."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from pytest_mindtrial.results.log_tables import log_text, summary_log_text
 from pytest_mindtrial.results.statistics import summarize
 from pytest_mindtrial.results.summary import terminal_table
 from tests.golden.results.samples import EVALUATION, awkward, full
+from tests.support.golden import check_golden
 
 FOLDER = Path(__file__).parent / "files"
 
@@ -36,12 +36,7 @@ FORMS: dict[str, Callable[[Sequence[Result]], str]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_bytes(case: str, form: str) -> None:
     text = FORMS[form](CASES[case]())
-    data = text.encode("utf-8", "replace")
-    path = FOLDER / f"{case}.{form}.golden"
-    if os.environ.get("MT_UPDATE_GOLDEN") == "1":
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(data)
-    assert data == path.read_bytes()
+    check_golden(FOLDER / f"{case}.{form}.golden", text.encode("utf-8", "replace").decode())
 
 
 @pytest.mark.parametrize("case", CASES)
