@@ -113,7 +113,7 @@ def test_merge_joins_neighbours() -> None:
 
 def test_edits_are_not_moved_between_cr_and_lf() -> None:
     pieces = [Piece("=", "a\r"), Piece("+", "\nb\r"), Piece("=", "\nc")]
-    assert semantic(pieces) == [Piece("=", "a"), Piece("+", "\r\nb"), Piece("=", "\r\nc")]
+    assert semantic(pieces) == [Piece("=", "a\r\n"), Piece("+", "b\r\n"), Piece("=", "c")]
 
 
 @pytest.mark.parametrize(

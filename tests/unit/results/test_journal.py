@@ -182,7 +182,7 @@ def test_not_a_journal(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_missing_journal(tmp_path: Path) -> None:
-    with pytest.raises(ResultsError, match="cannot read the journal .*nothing: No such file"):
+    with pytest.raises(ResultsError, match=r"cannot read the journal .*nothing: No such file"):
         read_journal(tmp_path / "nothing")
 
 
@@ -261,7 +261,7 @@ def test_a_full_disk_is_a_user_error_and_leaves_no_half_line(
         return written
 
     monkeypatch.setattr(journal_module.os, "write", write)
-    with pytest.raises(UserError, match="cannot write the journal .*: No space left on device; free space"):
+    with pytest.raises(UserError, match=r"cannot write the journal .*: No space left on device; free space"):
         journal.attempt(one("T2"))
     monkeypatch.setattr(journal_module.os, "write", real)
     journal.attempt(one("T3"))
@@ -295,5 +295,5 @@ def test_failing_sync_on_close(journal: Journal, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_place_that_cannot_be_opened(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot open the journal .*: Is a directory"):
+    with pytest.raises(UserError, match=r"cannot open the journal .*: Is a directory"):
         Journal(tmp_path, EVALUATION, str)

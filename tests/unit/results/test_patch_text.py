@@ -48,7 +48,8 @@ def test_applying_gives_the_new_text(old: str, new: str) -> None:
         (
             "The quick brown fox jumps over the lazy dog.",
             "That quick brown fox jumped over a lazy dog.",
-            "@@ -1,11 +1,12 @@\n Th\n-e\n+at\n  quick b\n@@ -22,18 +22,17 @@\n jump\n-s\n+ed\n  over \n-the\n+a\n  laz\n",
+            "@@ -1,11 +1,12 @@\n Th\n-e\n+at\n  quick b\n"
+            "@@ -22,18 +22,17 @@\n jump\n-s\n+ed\n  over \n-the\n+a\n  laz\n",
         ),
         ("grape, peach", "grape, peech", "@@ -2,11 +2,11 @@\n rape, pe\n-a\n+e\n ch\n"),
         ("", "a\n%b", "@@ -0,0 +1,4 @@\n+a%0A%25b\n"),
