@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pytest_mindtrial.core.errors import ConfigError, Position
+from pytest_mindtrial.suite.json_schema import json_problem
 from pytest_mindtrial.suite.parameter_rows import TABLES
 from pytest_mindtrial.suite.parameter_types import Dialect, Exclusion, ParameterTable, Row
 from pytest_mindtrial.suite.suggest import allowed_list, near_match
@@ -51,8 +52,6 @@ def check_parameters(
         return [
             ConfigError(f"provider {provider!r} does not support model parameters", next(iter(places.values()), None))
         ]
-    if table.is_free:
-        return []
     errors = []
     for name, value in parameters.items():
         message = _value_problem(table, name, value)
@@ -92,6 +91,9 @@ def _value_problem(table: ParameterTable, name: str, value: Any) -> str | None:
 
 
 def _unknown_problem(table: ParameterTable, name: str, value: Any) -> str | None:
+    strange = json_problem(value) if table.passes_unknown or table.is_free else None
+    if strange or table.is_free:
+        return f"{name}: {strange}" if strange else None
     hint = near_match(name, table.by_name)
     if not table.passes_unknown:
         return f"unknown model parameter {name!r} for {table.provider}{hint} (allowed: {allowed_list(table.by_name)})"

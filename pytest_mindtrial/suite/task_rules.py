@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from pytest_mindtrial.suite.json_schema import mismatch, schema_problem
+from pytest_mindtrial.suite.json_schema import json_problem, mismatch, schema_problem
 from pytest_mindtrial.suite.model import JudgePrompt, Rules, Task
 from pytest_mindtrial.suite.templates import template_problem
 
@@ -60,6 +60,9 @@ def _check_format(task: Task, report: Report) -> bool:
 
 def _check_expected(task: Task, format_is_usable: bool, report: Report) -> None:
     if task.rules.custom_validator:
+        problem = json_problem(task.expected)
+        if problem:
+            report(f"{_EXPECTED} must be JSON, so that the validator can read it: {problem}", _EXPECTED)
         return
     if not task.expected:
         report("expected-result is required unless custom-validator is configured", _EXPECTED)  # 4

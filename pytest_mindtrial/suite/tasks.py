@@ -16,6 +16,7 @@ from pytest_mindtrial.core.gonumbers import go_json
 from pytest_mindtrial.core.record import Metadata
 from pytest_mindtrial.suite.decode import decode, describe
 from pytest_mindtrial.suite.gotemplate import TemplateError
+from pytest_mindtrial.suite.json_schema import rfc3339_dates
 from pytest_mindtrial.suite.merge import SystemPrompt, file_settings, merge_rules, merge_service_inputs, merge_tools
 from pytest_mindtrial.suite.model import FileRef, Rules, Suite, Task
 from pytest_mindtrial.suite.nodes import ROOT, Document, Node, Path, SequenceNode, child
@@ -129,12 +130,14 @@ class _Builder:
         selector = model.tool_selector
         if selector is not None:
             check_service_inputs(selector.service_inputs, partial(_report_in, report, "tool-selector"))
+        rules = merge_rules(model.validation_rules, self._rules)
+        expected = model.expected_result
         task = Task(
             name=model.name,
             prompt=model.prompt,
             response_format=model.response_result_format,
-            expected=model.expected_result,
-            rules=merge_rules(model.validation_rules, self._rules),
+            expected=rfc3339_dates(expected) if rules.custom_validator else expected,
+            rules=rules,
             system_prompt=self._render_system_prompt(model, report),
             files=tuple(self._file(file, index, node, path) for index, file in enumerate(model.files)),
             tools=self._tools if selector is None else merge_tools(selector, self._selector),
