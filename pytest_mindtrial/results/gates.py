@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from pytest_mindtrial.core.display import one_line
 from pytest_mindtrial.core.durations import format_duration
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.core.values import Kind
@@ -63,9 +64,9 @@ class GateOutcome:
 
     @property
     def line(self) -> str:
-        """The outcome as one line for people."""
+        """The outcome as one line for people, safe for a terminal and for XML."""
         where = f" [{self.group}]" if self.group else ""
-        return f"{self.kind}: {self.gate}{where}: {self.arithmetic} → {self.answer.value.upper()}"
+        return one_line(f"{self.kind}: {self.gate}{where}: {self.arithmetic} → {self.answer.value.upper()}")
 
 
 @dataclass(frozen=True, slots=True)
