@@ -16,7 +16,6 @@ from pytest_mindtrial.core.clock import Clock
 from pytest_mindtrial.core.errors import (
     InternalError,
     MindTrialError,
-    ReplyParseError,
     SandboxSetupError,
     UnsupportedError,
 )
@@ -29,7 +28,6 @@ from pytest_mindtrial.engine.outcome import (
     requests_behind,
     static_skip,
     undecided,
-    with_reply_details,
 )
 from pytest_mindtrial.engine.plan import (
     AttemptPlan,
@@ -41,9 +39,9 @@ from pytest_mindtrial.engine.plan import (
     ToolExecutor,
 )
 from pytest_mindtrial.engine.threads import in_thread
-from pytest_mindtrial.engine.turns import Trail, converse, reply_problem
-from pytest_mindtrial.providers.base import Attachment, Conversation, ModelClient, Prompt, ToolDefinition, Turn
-from pytest_mindtrial.providers.reading import ReadAnswer, read_answer
+from pytest_mindtrial.engine.turns import Trail, converse, read_reply
+from pytest_mindtrial.providers.base import Attachment, Conversation, ModelClient, Prompt, ToolDefinition
+from pytest_mindtrial.providers.reading import ReadAnswer
 from pytest_mindtrial.suite.model import FileRef
 from pytest_mindtrial.validators.base import Candidate, Validator, Verdict
 
@@ -138,7 +136,7 @@ class _Attempt:
         prompt = await self._announced_prompt()
         want = self._services.expected_form(plan)
         self._want = want
-        _check(client, prompt, plan)
+        client.check(prompt)
         self._want = None  # of an attempt without a validator there is nothing to say
         self._validator = self._configured(lambda: plan.validator or self._services.validator(plan, self._session))
         if self._validator is None:
@@ -217,7 +215,7 @@ class _Attempt:
             source = self._files()
             types = await self._services.off_loop(lambda: [source.infer_mime(file) for file in task.files])
             attachments = tuple(
-                Attachment(file.name, mime, None, image_detail=file.image_detail)
+                Attachment(file.name, mime, None, image_detail=file.image_detail, is_native=file.is_native)
                 for file, mime in zip(task.files, types, strict=True)
             )
         return Prompt(
@@ -245,7 +243,7 @@ class _Attempt:
             loaded = await self._services.off_loop(lambda: [source.load(file) for file in task.files])
             contents = {file.name: content for file, content in zip(task.files, loaded, strict=True)}
             prompt = replace(prompt, attachments=tuple(_attachment(file, contents[file.name]) for file in task.files))
-            _check(client, prompt, self._plan)
+            client.check(prompt)
         await self._open_sandbox({file.name: contents[file.name].data for file in task.files if file.is_local})
         return prompt
 
@@ -279,7 +277,7 @@ class _Attempt:
         rounds = 0
         while True:
             turn = await converse(conversation, trail, tools=self._tools, max_turns=task.max_turns)
-            answer = _read(turn, prompt)
+            answer = read_reply(turn, prompt.response_format)
             self._answer = self._answer_record(answer)
             candidate = Candidate(
                 task.name, task.prompt, task.response_format, task.expected, task.rules, answer.content
@@ -340,7 +338,7 @@ class _Attempt:
             repaired=answer.repaired,
             coerced=answer.coerced,
             truncated=answer.truncated,
-            raw_text=answer.raw_text,
+            raw_text=answer.raw_text if answer.raw_text != answer.content else None,
         )
 
     def _set_error(self, kind: Kind, record: ErrorRecord) -> None:
@@ -361,26 +359,10 @@ class _Attempt:
         return known_cost(cost_of(spent, prices))
 
 
-def _read(turn: Turn, prompt: Prompt) -> ReadAnswer:
-    problem = reply_problem(turn)
-    if problem is not None:
-        raise problem
-    try:
-        return read_answer(turn, response_format=prompt.response_format)
-    except ReplyParseError as error:
-        raise with_reply_details(error, turn) from error.__cause__
-
-
-def _check(client: ModelClient, prompt: Prompt, plan: AttemptPlan) -> None:
-    """Ask the client about the prompt with the files that the model itself would get."""
-    native = {file.name for file in plan.task.files if file.is_native}
-    client.check(replace(prompt, attachments=tuple(item for item in prompt.attachments if item.name in native)))
-
-
 def _attachment(file: FileRef, content: LoadedFile) -> Attachment:
     """Return a file as the prompt carries it: a file that is not native is announced only."""
     data = content.data if file.is_native else None
-    return Attachment(file.name, content.mime, data, content.filename, file.image_detail)
+    return Attachment(file.name, content.mime, data, content.filename, file.image_detail, file.is_native)
 
 
 def _place(plan: AttemptPlan) -> str:

@@ -28,6 +28,9 @@ MARGIN_NS = 1_000_000_000
 BURST_SHARE = 10
 """A tenth of the limit may be sent at once after an idle spell."""
 
+LOOK_AGAIN_NS = 1_000_000_000
+"""How often the first in line looks again while tokens are reserved and not yet sent."""
+
 
 class Token(Protocol):
     """One reserved request."""
@@ -92,7 +95,8 @@ class Limiter:
         try:
             async with self._line:
                 while (delay := self._delay_ns()) > 0:
-                    await self._clock.sleep(delay / 1e9)
+                    # A reserved token may be given back, which nobody is told of.
+                    await self._clock.sleep((min(delay, LOOK_AGAIN_NS) if self._reserved else delay) / 1e9)
                 return self._take()
         finally:
             self._waiting -= 1
@@ -109,9 +113,7 @@ class Limiter:
             self._sent.popleft()
         earliest = max(self._next_ns, self._paused_until_ns)
         if len(self._sent) + self._reserved >= self.per_minute:
-            # With every token reserved and none sent there is no telling when one will be free: look again soon.
-            full = self._sent[0] + self._span_ns if self._sent else now + min(self._pace_ns, MARGIN_NS)
-            earliest = max(earliest, full)
+            earliest = max(earliest, self._sent[0] + self._span_ns if self._sent else now + LOOK_AGAIN_NS)
         return earliest - now
 
     def _take(self) -> _Token:

@@ -22,9 +22,10 @@ from pytest_mindtrial.core.values import Kind
 from pytest_mindtrial.engine.plan import AttemptPlan
 from pytest_mindtrial.engine.slots import Lane, Slot, current_slot
 from pytest_mindtrial.engine.status import ProviderStatus, lane_status, slot_line
+from pytest_mindtrial.engine.tickets import LaneKey, Ticket, fail_future
 from pytest_mindtrial.suite.model import Provider
 
-__all__ = ["DEFAULT_CONCURRENCY", "AttemptRunner", "EngineLoop"]
+__all__ = ["DEFAULT_CONCURRENCY", "AttemptRunner", "EngineLoop", "limit_of"]
 
 DEFAULT_CONCURRENCY = 10
 """Attempts of one provider entry that run at once unless the user says otherwise."""
@@ -32,7 +33,6 @@ DEFAULT_CONCURRENCY = 10
 LOOK_AHEAD = 2
 """Unfinished attempts that keep a provider entry busy, as a multiple of its concurrency. Source: spec pytest 3.3."""
 
-LaneKey = tuple[str, int]
 T = TypeVar("T")
 
 
@@ -44,19 +44,6 @@ class AttemptRunner(Protocol):
 
     async def close(self) -> None:
         """Release clients and connections."""
-
-
-class _Ticket:
-    """A plan on its way: its future, and while it runs its slot and task."""
-
-    __slots__ = ("future", "lane_key", "plan", "slot", "task")
-
-    def __init__(self, plan: AttemptPlan) -> None:
-        self.plan = plan
-        self.lane_key: LaneKey = (plan.provider.name, plan.provider.index)
-        self.future: concurrent.futures.Future[Result] = concurrent.futures.Future()
-        self.slot: Slot | None = None
-        self.task: asyncio.Task[None] | None = None
 
 
 class EngineLoop:
@@ -92,12 +79,12 @@ class EngineLoop:
         self._clock = clock or SystemClock()
         self._close_timeout_s = close_timeout_s
         self._lock = threading.Lock()
-        self._inbox: deque[_Ticket] = deque()
+        self._inbox: deque[Ticket] = deque()
         self._is_waking = False
-        self._tickets: dict[int, _Ticket] = {}
+        self._tickets: dict[int, Ticket] = {}
         self._unfinished: dict[LaneKey, int] = {}
-        self._lanes: dict[LaneKey, Lane[_Ticket]] = {}
-        self._running: dict[int, _Ticket] = {}
+        self._lanes: dict[LaneKey, Lane[Ticket]] = {}
+        self._running: dict[int, Ticket] = {}
         self._counts: dict[LaneKey, list[int]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Future[None] | None = None
@@ -133,7 +120,7 @@ class EngineLoop:
             engine is not running or dies. Cancelling a future whose attempt has started does not stop the attempt: use
             `cancel`.
         """
-        tickets = [_Ticket(plan) for plan in plans]
+        tickets = [Ticket(plan) for plan in plans]
         with self._lock:
             if self.is_alive:
                 for ticket in tickets:
@@ -156,10 +143,7 @@ class EngineLoop:
 
     def limit(self, provider: Provider) -> int:
         """Return the concurrency of a provider entry."""
-        if isinstance(self._concurrency, int):
-            return max(1, self._concurrency)
-        general = self._concurrency.get("", DEFAULT_CONCURRENCY)
-        return max(1, self._concurrency.get(provider.name, general))
+        return limit_of(self._concurrency, provider)
 
     def unfinished(self, provider: Provider | None = None) -> int:
         """Return how many submitted attempts have not ended, of one provider entry or of all."""
@@ -285,10 +269,10 @@ class EngineLoop:
         for ticket in tickets:
             self._give_up(ticket)
 
-    def _give_up(self, ticket: _Ticket) -> None:
+    def _give_up(self, ticket: Ticket) -> None:
         """End a future without a result: failed when the engine has died, else cancelled."""
         if isinstance(self._end, BaseException):
-            _fail_future(ticket.future, self._death())
+            fail_future(ticket.future, self._death())
         else:
             ticket.future.cancel()
 
@@ -327,20 +311,20 @@ class EngineLoop:
         for lane in self._take_inbox():
             lane.pump()
 
-    def _take_inbox(self) -> list[Lane[_Ticket]]:
+    def _take_inbox(self) -> list[Lane[Ticket]]:
         """Move what was submitted into the lanes; return the lanes that got something."""
         with self._lock:
             tickets = list(self._inbox)
             self._inbox.clear()
             self._is_waking = False
-        touched: dict[LaneKey, Lane[_Ticket]] = {}
+        touched: dict[LaneKey, Lane[Ticket]] = {}
         for ticket in tickets:
             lane = touched.get(ticket.lane_key) or self._lane(ticket)
             touched[ticket.lane_key] = lane
             lane.add(ticket.plan.run.name, ticket)
         return list(touched.values())
 
-    def _lane(self, ticket: _Ticket) -> Lane[_Ticket]:
+    def _lane(self, ticket: Ticket) -> Lane[Ticket]:
         lane = self._lanes.get(ticket.lane_key)
         if lane is None:
             provider = ticket.plan.provider
@@ -348,7 +332,7 @@ class EngineLoop:
             lane = self._lanes[ticket.lane_key] = Lane(provider.name, self.limit(provider), self._begin)
         return lane
 
-    def _begin(self, lane: Lane[_Ticket], run: str, ticket: _Ticket) -> bool:
+    def _begin(self, lane: Lane[Ticket], run: str, ticket: Ticket) -> bool:
         if ticket.future.cancelled():
             self._forget(ticket)
             return False
@@ -358,7 +342,7 @@ class EngineLoop:
         ticket.task.add_done_callback(lambda _task: self._guard(lambda: self._finish(ticket)))
         return True
 
-    async def _work(self, ticket: _Ticket, slot: Slot) -> None:
+    async def _work(self, ticket: Ticket, slot: Slot) -> None:
         current_slot.set(slot)
         try:
             result = await self._attempts.run(ticket.plan)
@@ -368,11 +352,11 @@ class EngineLoop:
             failure = InternalError(f"the attempt could not be made: {type(error).__name__}: {error}")
             failure.__cause__ = error
             self._forget(ticket)
-            _fail_future(ticket.future, failure)
+            fail_future(ticket.future, failure)
         else:
             self._deliver(ticket, result)
 
-    def _finish(self, ticket: _Ticket) -> None:
+    def _finish(self, ticket: Ticket) -> None:
         """Give the slot back; runs for every task, also for one that was cancelled before its first step."""
         del self._running[id(ticket)]
         if not ticket.future.done():
@@ -381,7 +365,7 @@ class EngineLoop:
         if ticket.slot is not None:
             ticket.slot.end()
 
-    def _deliver(self, ticket: _Ticket, result: Result) -> None:
+    def _deliver(self, ticket: Ticket, result: Result) -> None:
         counts = self._counts[ticket.lane_key]
         counts[0] += 1
         counts[1] += result.kind is Kind.ERROR
@@ -394,13 +378,13 @@ class EngineLoop:
         with contextlib.suppress(concurrent.futures.InvalidStateError):  # given up by whoever waited
             ticket.future.set_result(result)
 
-    def _forget(self, ticket: _Ticket) -> None:
+    def _forget(self, ticket: Ticket) -> None:
         """Stop counting a ticket as unfinished; before anyone hears of its end, so that they see the room it left."""
         with self._lock:
             if self._tickets.pop(id(ticket), None) is not None:
                 self._unfinished[ticket.lane_key] -= 1
 
-    def _cancel(self, wanted: Callable[[_Ticket], bool], *, in_flight: bool) -> None:
+    def _cancel(self, wanted: Callable[[Ticket], bool], *, in_flight: bool) -> None:
         self._take_inbox()
         for lane in self._lanes.values():
             for ticket in lane.remove(wanted):
@@ -414,6 +398,8 @@ class EngineLoop:
             lane.pump()
 
 
-def _fail_future(future: concurrent.futures.Future[Result], error: BaseException) -> None:
-    with contextlib.suppress(concurrent.futures.InvalidStateError):
-        future.set_exception(error)
+def limit_of(concurrency: int | Mapping[str, int], provider: Provider) -> int:
+    """Return the concurrency of a provider entry, at least 1."""
+    if isinstance(concurrency, int):
+        return max(1, concurrency)
+    return max(1, concurrency.get(provider.name, concurrency.get("", DEFAULT_CONCURRENCY)))

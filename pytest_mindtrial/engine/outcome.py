@@ -19,7 +19,6 @@ from pytest_mindtrial.core.record import ErrorRecord, RequestRecord, Semantic, V
 from pytest_mindtrial.core.values import Usage
 from pytest_mindtrial.engine.plan import ToolExecutor
 from pytest_mindtrial.engine.turns import Trail
-from pytest_mindtrial.providers.base import Turn
 from pytest_mindtrial.suite.model import Run, Task
 
 __all__ = [
@@ -29,7 +28,6 @@ __all__ = [
     "skip_record",
     "static_skip",
     "undecided",
-    "with_reply_details",
 ]
 
 EXECUTION_ERROR = "Execution Error"
@@ -113,16 +111,6 @@ def undecided(error: BaseException, method: str, validator: str) -> tuple[ErrorR
         cause=_first_cause(error),
     )
     return record, ValidationRecord(method, semantic=semantic, validator=validator)
-
-
-def with_reply_details(error: ReplyParseError, turn: Turn) -> ReplyParseError:
-    """Add the reply that could not be read to the error, where the reader has not done so."""
-    if turn.stop_reason:
-        error.details.setdefault("Stop Reason", turn.stop_reason)
-    if turn.text is not None:
-        error.details.setdefault("Raw Response", turn.text)
-    error.request_id = error.request_id or turn.request_id
-    return error
 
 
 def requests_behind(error: BaseException | None) -> tuple[RequestRecord, ...]:

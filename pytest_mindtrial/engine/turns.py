@@ -1,33 +1,28 @@
 """The conversation loop: request, reply, tool calls, until the model has said its last word.
 
-Knows no vendor (``providers/``), runs no tool itself (`ToolExecutor`) and does not read answers. Source: spec providers
-1, 5 and 6; spec mindtrial 4.2.
+Knows no vendor (``providers/``) and runs no tool itself (`ToolExecutor`). Source: spec providers 1, 5 and 6; spec
+mindtrial 4.2.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pytest_mindtrial.core.errors import EmptyReplyError, ProviderError, ReplyError, TurnLimitError
+from pytest_mindtrial.core.errors import ProviderError, ReplyError, TurnLimitError
 from pytest_mindtrial.core.record import RequestRecord
 from pytest_mindtrial.core.values import StopClass, ToolCall, ToolResult, Usage
 from pytest_mindtrial.engine.plan import ToolExecutor
 from pytest_mindtrial.engine.slots import current_slot
 from pytest_mindtrial.providers.base import Conversation, Prompt, Turn
+from pytest_mindtrial.providers.reading import ReadAnswer, read_answer
 
-__all__ = ["Trail", "converse", "reply_problem"]
+__all__ = ["Trail", "converse", "read_reply"]
 
 CONTINUES_IN_A_ROW = 3
 """Replies that ask to be continued; one more is an error, so that a confused service cannot loop for ever."""
-
-_PROBLEMS = {
-    StopClass.FILTERED: ("filtered", "the service filtered the reply"),
-    StopClass.REFUSED: ("refused", "the model refused to answer"),
-    StopClass.FAILED: ("failed", "the service could not finish the reply"),
-}
 
 
 class Trail:
@@ -91,7 +86,7 @@ async def converse(conversation: Conversation, trail: Trail, *, tools: ToolExecu
         max_turns: Most requests of the whole conversation; 0 = unlimited.
 
     Returns:
-        The terminal turn, whatever its class; see `reply_problem`.
+        The terminal turn, whatever its class; see `read_reply`.
 
     Raises:
         TurnLimitError: A further request would exceed ``max_turns``.
@@ -117,27 +112,24 @@ async def converse(conversation: Conversation, trail: Trail, *, tools: ToolExecu
                     raise ReplyError(
                         f"the service asked {continues} times in a row to be continued",
                         cause="continue",
-                        details=_stop_details(turn),
+                        details={"Stop Reason": turn.stop_reason},
+                        request_id=turn.request_id,
                     )
             case _:
                 return turn
 
 
-def reply_problem(turn: Turn) -> ProviderError | None:
-    """Return why a terminal reply holds no answer, or None when it is worth reading.
+def read_reply(turn: Turn, response_format: str | Mapping[str, Any]) -> ReadAnswer:
+    """Read the answer of a terminal turn.
 
-    A reply with text is read whatever its class, because reading shows whether it is complete. Text that nothing can
-    check (mode ``off``) is not taken from a reply that was filtered, refused or failed.
+    Raises:
+        ReplyError: There is none, or it cannot be read; the error names the request.
     """
-    has_answer = turn.parsed is not None or bool(turn.text and turn.text.strip())
-    problem = _PROBLEMS.get(turn.stop)
-    if problem and (not has_answer or turn.mode == "off"):
-        cause, message = problem
-        return ReplyError(message, cause=cause, details=_stop_details(turn), request_id=turn.request_id)
-    if has_answer:
-        return None
-    message = "model response contained no actionable content"
-    return EmptyReplyError(message, cause="empty", details=_stop_details(turn), request_id=turn.request_id)
+    try:
+        return read_answer(turn, response_format=response_format)
+    except ProviderError as error:
+        error.request_id = error.request_id or turn.request_id
+        raise
 
 
 async def _next_turn(conversation: Conversation, trail: Trail) -> Turn:
@@ -171,10 +163,3 @@ async def _run_call(call: ToolCall, turn_number: int, tools: ToolExecutor | None
     if tools is None:
         return ToolResult(call, f"Tool error: there is no tool named {call.name}.", is_error=True)
     return await tools.call(call, turn_number)
-
-
-def _stop_details(turn: Turn) -> dict[str, str]:
-    details = {"Stop Reason": turn.stop_reason} if turn.stop_reason else {}
-    if turn.stop_details:
-        details["Stop Details"] = "\n".join(f"{name}: {text}" for name, text in turn.stop_details.items())
-    return details
