@@ -101,7 +101,8 @@ def _embedded(schema: Mapping[str, Any]) -> dict[str, Any]:
             pointers[node["$id"].rstrip("#")] = pointer
 
     _walk(schema, "#", note_identity)
-    return _rewrite(schema, pointers)
+    copy: dict[str, Any] = _rewrite(schema, pointers)
+    return copy
 
 
 def _walk(node: Any, pointer: str, visit: Callable[[Mapping[str, Any], str], None]) -> None:
