@@ -19,19 +19,6 @@ from pytest_mindtrial.providers.http import Deadlines, Http, HttpReply, HttpRequ
 from tests.support.loopback import Loopback, Received, Reply, json_reply, sse_reply
 
 
-@pytest.fixture(autouse=True)
-def no_proxy_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-
-
-@pytest.fixture
-def server() -> Iterator[Loopback]:
-    with Loopback() as loopback:
-        yield loopback
-
-
 def run(work: Callable[[Http], Awaitable[Any]], **settings: Any) -> Any:
     async def main() -> Any:
         http = Http(**settings)
