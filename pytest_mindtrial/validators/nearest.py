@@ -1,0 +1,86 @@
+"""Finds the accepted answer that a wrong answer comes closest to, for failure texts.
+
+Never decides anything: what it finds does not change a verdict. Work is bounded: the first 2,000 characters of a text,
+and a careful comparison for at most 50 candidates.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_mindtrial.validators.canonical import comparison_key
+
+__all__ = ["Nearest", "nearest_accepted"]
+
+MAX_CHARS = 2000
+MAX_CAREFUL = 50
+
+# What may carry meaning in a number stays: a sign before a digit, a point or comma between digits.
+_FORMATTING = re.compile(r"(?!(?<!\w)[+-](?=\d)|(?<=\d)[.,](?=\d))[\W_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The accepted answer that is most like the answer.
+
+    Attributes:
+        value: The accepted answer.
+        index: Its place among the accepted answers.
+        ratio: Likeness of the texts, 0 to 1.
+        passes_without_formatting: True when both are equal once white space, case and punctuation are ignored.
+    """
+
+    value: Any
+    index: int
+    ratio: float
+    passes_without_formatting: bool
+
+
+def nearest_accepted(got: Any, want: Sequence[Any]) -> Nearest | None:
+    """Return the nearest accepted answer, the first one of equally near ones; None when there are none.
+
+    Args:
+        got: The answer.
+        want: The accepted answers.
+    """
+    if not want:
+        return None
+    loose = comparison_key(_loose(got))
+    for index, value in enumerate(want):
+        if comparison_key(_loose(value)) == loose:
+            return Nearest(value, index, _ratio(_text(got), _text(value)), True)
+    text = _text(got)
+    places: list[int] = list(range(len(want)))
+    if len(want) > MAX_CAREFUL:
+        places = sorted(places, key=lambda place: -_rough_ratio(text, _text(want[place])))[:MAX_CAREFUL]
+    index = max(sorted(places), key=lambda place: _ratio(text, _text(want[place])))
+    return Nearest(want[index], index, _ratio(text, _text(want[index])), False)
+
+
+def _loose(value: Any) -> Any:
+    """Return the value with every leaf as text without formatting; keys stay."""
+    if isinstance(value, Mapping):
+        return {key: _loose(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_loose(item) for item in value]
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    bare = _FORMATTING.sub("", text.casefold())
+    return bare or "".join(text.split())
+
+
+def _text(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    return text[:MAX_CHARS]
+
+
+def _ratio(text: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, text, other, autojunk=False).ratio()
+
+
+def _rough_ratio(text: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, text, other, autojunk=False).quick_ratio()
