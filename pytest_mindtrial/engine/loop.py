@@ -117,8 +117,7 @@ class EngineLoop:
 
         Returns:
             One future per plan, in order. Each ends with the result, or cancelled, or with `InternalError` when the
-            engine is not running or dies. Cancelling a future whose attempt has started does not stop the attempt: use
-            `cancel`.
+            engine is not running or dies. Cancelling a future does not stop an attempt that has started: use `cancel`.
         """
         tickets = [Ticket(plan) for plan in plans]
         with self._lock:
@@ -177,13 +176,9 @@ class EngineLoop:
             if ticket.slot is not None:
                 slots.setdefault(ticket.lane_key, []).append(ticket.slot)
         return [
-            lane_status(key[0], slots.get(key, ()), self.unfinished_of(key), self._counts[key], now)
+            lane_status(key[0], slots.get(key, ()), self._unfinished.get(key, 0), self._counts[key], now)
             for key in list(self._lanes)
         ]
-
-    def unfinished_of(self, key: LaneKey) -> int:
-        """Return the unfinished attempts of a lane, given provider name and index."""
-        return self._unfinished.get(key, 0)
 
     def dump(self) -> str:
         """Return one line per attempt in flight with its age and what it does; blank when there is none."""
@@ -198,8 +193,7 @@ class EngineLoop:
             timeout: Longest wait in seconds; None = ``close_timeout_s``.
 
         Returns:
-            True when the thread has ended; False when something in it blocks (it is a daemon and ends with the
-            process).
+            True when the thread has ended; False when something in it blocks (it ends with the process).
         """
         thread = self._thread
         if thread is None:
@@ -251,8 +245,7 @@ class EngineLoop:
             task.cancel()
         if others:
             await asyncio.wait(others, timeout=budget * 0.15)
-        with contextlib.suppress(Exception):
-            await asyncio.wait_for(self._attempts.close(), budget * 0.3)
+        await asyncio.wait([asyncio.create_task(self._attempts.close())], timeout=budget * 0.3)
 
     def _request_stop(self, limit: float) -> None:
         self._close_timeout_s = limit
@@ -358,7 +351,7 @@ class EngineLoop:
 
     def _finish(self, ticket: Ticket) -> None:
         """Give the slot back; runs for every task, also for one that was cancelled before its first step."""
-        del self._running[id(ticket)]
+        self._running.pop(id(ticket), None)
         if not ticket.future.done():
             self._forget(ticket)
             self._give_up(ticket)
@@ -379,7 +372,8 @@ class EngineLoop:
             ticket.future.set_result(result)
 
     def _forget(self, ticket: Ticket) -> None:
-        """Stop counting a ticket as unfinished; before anyone hears of its end, so that they see the room it left."""
+        """Stop counting a ticket; before anyone hears of its end, so that they see the room it has left."""
+        self._running.pop(id(ticket), None)
         with self._lock:
             if self._tickets.pop(id(ticket), None) is not None:
                 self._unfinished[ticket.lane_key] -= 1
