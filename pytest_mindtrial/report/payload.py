@@ -1,0 +1,260 @@
+"""What the HTML report shows, as plain data: an index of all results and their bodies in chunks.
+
+Does not make HTML. The index is small and read by the page at once; the bodies are read chunk by chunk when a row is
+shown, so that a report of 10,000 results opens at once. Long texts are cut, and transcripts are left out where a
+report would grow beyond its budget; the journal has everything. Source: spec mindtrial 7.5; field pain 5.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from email.utils import format_datetime
+from typing import Any
+
+from pytest_mindtrial.core.jsontext import value_text
+from pytest_mindtrial.core.record import Result
+from pytest_mindtrial.core.values import Kind
+from pytest_mindtrial.core.wire import to_wire
+from pytest_mindtrial.results.costs import candidate_cost, candidate_records
+from pytest_mindtrial.results.evaluation import EvaluationInfo
+from pytest_mindtrial.results.json_writer import got_value
+from pytest_mindtrial.results.statistics import RunSummary, summarize
+
+__all__ = ["CHUNK_SIZE", "bodies", "index"]
+
+CHUNK_SIZE = 50
+"""Results per chunk of bodies."""
+
+MAX_TEXT = 100_000
+"""Characters of one text; longer ones are cut with a mark."""
+
+MAX_TRANSCRIPTS = 24_000_000
+"""Characters of all transcripts together; the ones beyond are left out."""
+
+_KINDS = tuple(Kind)
+_PARTS_LEFT_OUT = {"raw"}
+
+
+class _Names:
+    """Numbers texts in the order of their first use."""
+
+    def __init__(self, *names: str) -> None:
+        self._numbers = {name: number for number, name in enumerate(names)}
+
+    def __call__(self, name: str) -> int:
+        return self._numbers.setdefault(name, len(self._numbers))
+
+    def all(self) -> list[str]:
+        return list(self._numbers)
+
+
+def index(results: Sequence[Result], evaluation: EvaluationInfo) -> dict[str, Any]:
+    """Return the index: facts, runs with their summaries, names, one short row per result."""
+    summaries = summarize(results)
+    runs = {(summary.provider, summary.run): number for number, summary in enumerate(summaries)}
+    tasks, labels = _Names(), _Names("")
+    rows = [_row(result, runs[result.provider, result.run], tasks, labels) for result in results]
+    return {
+        "evaluation": _evaluation(evaluation),
+        "runs": [_run(number, summary, results) for number, summary in enumerate(summaries)],
+        "tasks": tasks.all(),
+        "labels": labels.all(),
+        "rows": rows,
+        "ids": row_ids(results),
+        "chunk_size": CHUNK_SIZE,
+        "cut": _cut_note(results),
+    }
+
+
+def _evaluation(evaluation: EvaluationInfo) -> dict[str, Any]:
+    created = evaluation.created_at
+    return {
+        "app_name": evaluation.app_name,
+        "app_version": evaluation.app_version,
+        "created_at": format_datetime(created) if isinstance(created, datetime) else created or "",
+        "seed": evaluation.seed,
+        "suites": list(evaluation.suites),
+        "config": evaluation.config,
+        "expected": evaluation.expected,
+        "is_complete": evaluation.is_complete,
+        "incomplete_reason": evaluation.incomplete_reason,
+        "concurrency": evaluation.concurrency,
+    }
+
+
+def _run(number: int, summary: RunSummary, results: Sequence[Result]) -> dict[str, Any]:
+    counts, interval = summary.counts, summary.counts.pass_interval
+    members = [result for result in results if (result.provider, result.run) == (summary.provider, summary.run)]
+    configs = (result.run_config for result in members if result.run_config)
+    return {
+        "number": number,
+        "provider": summary.provider,
+        "run": summary.run,
+        "model": str(next(configs, {}).get("Model", "")),
+        "Passed": counts.passed,
+        "Failed": counts.failed,
+        "Error": counts.error,
+        "Skipped": counts.skipped,
+        "count": counts.attempted,
+        "passRate": counts.pass_rate,
+        "accuracy": counts.passed / counts.decided if counts.decided else None,
+        "errorRate": counts.error / counts.attempted if counts.attempted else None,
+        "interval": [interval.lower, interval.upper] if interval else None,
+        "p50_ns": summary.p50_ns,
+        "p95_ns": summary.p95_ns,
+        "total_ns": sum(result.duration_ns for result in members),
+        "input_tokens": summary.input_tokens,
+        "output_tokens": summary.output_tokens,
+        "cost": summary.cost,
+        "currency": summary.currency,
+        "judge_cost": summary.judge_cost,
+        "judge_currency": summary.judge_currency,
+        "retries": summary.retries,
+        "is_mock": summary.is_mock,
+    }
+
+
+def _row(result: Result, run: int, tasks: _Names, labels: _Names) -> list[Any]:
+    metadata, cost = result.metadata, candidate_cost(result)
+    usages = candidate_records(result)
+    return [
+        run,
+        tasks(result.task),
+        _KINDS.index(result.kind),
+        result.duration_ns,
+        labels(metadata.suite),
+        labels(metadata.category),
+        labels(metadata.difficulty),
+        [labels(tag) for tag in metadata.tags],
+        _reported(usage.effective_input for usage in usages),
+        _reported(usage.effective_output for usage in usages),
+        _tool_calls(result),
+        cost.amount,
+        int(cost.is_unknown),
+        labels(cost.currency),
+        result.repeat,
+    ]
+
+
+def _reported(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _tool_calls(result: Result) -> int | None:
+    parts = [result.answer, result.error if result.error and not result.error.from_validation else None]
+    totals = [totals.call_count for part in parts if part for totals in part.tool_usage.values()]
+    return sum(totals) if totals else None
+
+
+def row_ids(results: Sequence[Result]) -> list[str]:
+    """Return the address of each row: ``run-<provider>-<run>-<task>``, numbered where that is taken."""
+    taken: set[str] = set()
+    ids = []
+    for result in results:
+        base = re.sub(r"[^A-Za-z0-9_-]", "_", f"run-{result.provider}-{result.run}-{result.task}".replace(" ", "-"))
+        if result.repeat is not None:
+            base += f"-r{result.repeat}"
+        candidate, number = base, 1
+        while candidate in taken:
+            number += 1
+            candidate = f"{base}-{number}"
+        taken.add(candidate)
+        ids.append(candidate)
+    return ids
+
+
+def bodies(results: Sequence[Result]) -> list[list[dict[str, Any]]]:
+    """Return the bodies in chunks of `CHUNK_SIZE`, in the order of the results."""
+    shown = _with_transcript(results)
+    all_bodies = [_body(result, is_shown) for result, is_shown in zip(results, shown, strict=True)]
+    return [all_bodies[start : start + CHUNK_SIZE] for start in range(0, len(all_bodies), CHUNK_SIZE)]
+
+
+def _with_transcript(results: Sequence[Result]) -> list[bool]:
+    left = MAX_TRANSCRIPTS
+    shown = []
+    for result in results:
+        left -= sum(min(len(str(message.get("text", ""))), MAX_TEXT) for message in result.transcript)
+        shown.append(left >= 0)
+    return shown
+
+
+def _cut_note(results: Sequence[Result]) -> str:
+    missing = _with_transcript(results).count(False)
+    return f"transcripts of the last {missing} results are only in the journal" if missing else ""
+
+
+def _body(result: Result, has_transcript: bool) -> dict[str, Any]:
+    got = got_value(result)
+    return {
+        "trace_id": result.trace_id,
+        "nodeid": result.nodeid,
+        "source": result.source,
+        "definition": result.definition,
+        "started_at": result.started_at,
+        "finished_at": result.finished_at,
+        "run_config": value_text(result.run_config) if result.run_config else "",
+        "got": None if got is None else _text(got),
+        "want": [_text(want) for want in result.want or ()],
+        "answer": _part(result.answer, content=_text, expected=_texts) if result.answer else None,
+        "validation": _validation(result),
+        "error": _part(result.error) if result.error else None,
+        "requests": [to_wire(request) for request in result.requests],
+        "transcript": [_message(message) for message in result.transcript] if has_transcript else [],
+    }
+
+
+def _validation(result: Result) -> dict[str, Any] | None:
+    if result.validation is None:
+        return None
+    part = _part(result.validation)
+    semantic = result.validation.semantic
+    if semantic is not None:
+        verdict = None if semantic.verdict is None else _text(semantic.verdict)
+        part["semantic"] = {
+            "judge_name": semantic.judge_name,
+            "provider": semantic.provider,
+            "variant": semantic.variant,
+            "verdict": verdict,
+        }
+    return part
+
+
+def _part(record: Any, **forms: Any) -> dict[str, Any]:
+    """Return a record as plain data with cut texts; ``forms`` turn single fields into what the page shows."""
+    data = {name: form(getattr(record, name)) for name, form in forms.items()}
+    return {**_plain({key: value for key, value in _fields(record).items() if key not in forms}), **data}
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in record.__dataclass_fields__ if name != "semantic"}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "__dataclass_fields__"):
+        return {key: _plain(item) for key, item in to_wire(value).items() if key not in _PARTS_LEFT_OUT}
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _message(message: Mapping[str, Any]) -> dict[str, str]:
+    return {key: _text(message[key]) for key in ("role", "name", "text", "arguments") if message.get(key)}
+
+
+def _texts(values: Iterable[Any]) -> list[str]:
+    return [_text(value) for value in values]
+
+
+def _text(value: Any) -> str:
+    text = value_text(value)
+    if len(text) <= MAX_TEXT:
+        return text
+    return f"{text[:MAX_TEXT]}\n… (cut: {len(text) - MAX_TEXT} more characters are in the journal)"
