@@ -27,6 +27,7 @@ from pytest_mindtrial.providers.sse import SseEvent, SseParser
 __all__ = ["Reply", "Transport", "auth_headers", "check_url"]
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_FRAMING = frozenset(("host", "content-length", "transfer-encoding", "connection"))
 _COMMON = {
     "content-type": "application/json",
     "accept-encoding": "gzip, deflate",
@@ -62,7 +63,7 @@ def auth_headers(auth: str, key: Secret | None) -> dict[str, str]:
     if key is None:
         return {}
     text = key.reveal()
-    if not text.isascii() or not text.isprintable() or text != text.strip():
+    if not _is_header_text(text) or text != text.strip():
         raise ConfigError(
             "the API key holds line breaks, spaces at its ends or other characters no HTTP header can have"
         )
@@ -192,15 +193,16 @@ def check_url(url: str) -> str:
 def _checked(headers: Mapping[str, str]) -> dict[str, str]:
     out = {}
     for name, value in headers.items():
-        if (
-            not name
-            or not value.isascii()
-            or not value.isprintable()
-            or not name.replace("-", "").replace("_", "").isalnum()
-        ):
-            raise ConfigError(f"client-config header {name!r} has a name or a value that HTTP cannot carry")
+        if not _HEADER_NAME.fullmatch(name) or name.lower() in _FRAMING or not _is_header_text(value):
+            raise ConfigError(
+                f"client-config header {name!r} is not allowed here, or has a value that HTTP cannot carry"
+            )
         out[name.lower()] = value.strip()
     return out
+
+
+def _is_header_text(value: str) -> bool:
+    return value.isascii() and value.isprintable()
 
 
 def _lower(headers: Mapping[str, str]) -> dict[str, str]:
