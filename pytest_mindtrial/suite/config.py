@@ -71,7 +71,6 @@ class _Builder:
 
     def __init__(self, problems: Problems, nodes: ProviderNodes) -> None:
         self._problems = problems
-        self._document = problems.document
         self._nodes = nodes
 
     def build(self, model: ConfigModel, path: FilePath) -> Config:

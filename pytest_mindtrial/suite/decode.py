@@ -149,6 +149,8 @@ def _model_reader(kind: type[YamlModel]) -> Reader:
 
 def _list_reader(item_reader: Reader) -> Reader:
     def read(problems: Problems, node: Node, path: Path) -> Any:
+        if type(node) is ScalarNode and node.is_null:
+            return []
         if type(node) is not SequenceNode:
             problems.add(f"must be a list, found {describe(node)}", node, path)
             return BAD
@@ -159,6 +161,8 @@ def _list_reader(item_reader: Reader) -> Reader:
 
 def _map_reader(value_reader: Reader) -> Reader:
     def read(problems: Problems, node: Node, path: Path) -> Any:
+        if type(node) is ScalarNode and node.is_null:
+            return {}
         if type(node) is not MappingNode:
             problems.add(f"must be a map, found {describe(node)}", node, path)
             return BAD

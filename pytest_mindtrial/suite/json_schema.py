@@ -25,6 +25,8 @@ def schema_problem(schema: Mapping[str, Any]) -> str | None:
         compile_schema(schema)
     except SchemaError as error:
         return error.message
+    except RecursionError:
+        return "the schema is nested too deeply"
     return None
 
 

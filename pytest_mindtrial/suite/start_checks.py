@@ -129,9 +129,8 @@ def _conflicts(service: Service, inputs: Mapping[str, Any]) -> Iterator[str]:
         text = _printed(value)
         source, present = given.setdefault(variable, (f"input {name!r}", text))
         if present != text:
-            yield (
-                f"service {service.name!r}: input {name!r} sets {variable} to {text!r}, but {source} sets it to {present!r}"
-            )
+            conflict = f"input {name!r} sets {variable} to {text!r}, but {source} sets it to {present!r}"
+            yield f"service {service.name!r}: {conflict}"
 
 
 def _printed(value: Any) -> str:

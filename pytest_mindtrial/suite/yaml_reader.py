@@ -211,20 +211,28 @@ class _Builder:
                     node.items += (key, item)
 
     def _check_expansion(self, root: Node) -> None:
-        """Refuse files whose aliases multiply into more values than we would ever read (alias bombs)."""
-        sizes: dict[int, int] = {}
-
-        def size(node: Node) -> int:
-            if isinstance(node, ScalarNode):
-                return 1
-            known = sizes.get(id(node))
-            if known is None:
-                known = sizes[id(node)] = 1 + sum(map(size, node.items))
-            return known
-
+        """Refuse files whose aliases multiply into more, or deeper, values than we would ever read (alias bombs)."""
+        known: dict[int, tuple[int, int]] = {}
         limit = max(MAX_EXPANSION, 10 * self._count)
-        if size(root) > limit:
+
+        def measure(node: Node) -> tuple[int, int]:
+            if isinstance(node, ScalarNode):
+                return 1, 0
+            found = known.get(id(node))
+            if found is None:
+                parts = [measure(item) for item in node.items]
+                size, depth = 1 + sum(part[0] for part in parts), 1 + max((part[1] for part in parts), default=0)
+                found = known[id(node)] = size, depth
+            return found
+
+        try:
+            size, depth = measure(root)
+        except RecursionError:
+            size, depth = 0, MAX_DEPTH + 1
+        if size > limit:
             raise self._fail(root, f"aliases expand to more than {limit} values")
+        if depth > MAX_DEPTH:
+            raise self._fail(root, f"aliases nest deeper than {MAX_DEPTH} levels")
 
     def _fail(self, node: Node, message: str) -> UserError:
         return self._error(message, _position(self._file, node))
