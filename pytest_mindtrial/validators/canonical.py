@@ -14,7 +14,12 @@ from pytest_mindtrial.suite.model import Rules
 
 __all__ = ["STRIPPED", "canonical", "comparison_key", "trimmed", "unique"]
 
-STRIPPED = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+STRIPPED = "".join(
+    map(
+        chr,
+        (*range(0x09, 0x0E), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000),
+    )
+)
 """Stripped from both ends; unlike `str.strip`, without U+001C to U+001F."""
 
 _LINE_BREAK = re.compile(r"\r?\n")

@@ -18,7 +18,7 @@ from pytest_mindtrial.core.errors import (
     ValidationError,
 )
 from pytest_mindtrial.core.record import Semantic, ValidationRecord
-from pytest_mindtrial.core.schemas import compile_schema, schema_problems
+from pytest_mindtrial.core.schemas import SchemaError, compile_schema, schema_problems
 from pytest_mindtrial.suite.model import JudgePrompt, Rules
 from pytest_mindtrial.validators.base import Candidate, JudgeAsk, JudgeReply, Verdict
 from pytest_mindtrial.validators.canonical import canonical, comparison_key, trimmed, unique
@@ -63,11 +63,14 @@ class JudgeValidator:
             text = "The answer is not plain text; a judge compares plain text only."
             return self._verdict(False, candidate, "Invalid Response Type", text)
         reply = await self._reply(candidate)
-        self._check(reply)
-        passed = self._passes(reply.verdict)
-        text = f"The answer is {'' if passed else 'not '}semantically equivalent to one of the accepted answers."
-        if not passed:
-            text = "The answer is not semantically equivalent to any of the accepted answers."
+        try:
+            self._check(reply)
+            passed = self._passes(reply.verdict)
+        except SchemaError as error:
+            message = f"the verdict format or the passing verdicts cannot be used: {error}"
+            raise ValidationError(message, usage=reply.usage, semantic=self._semantic(reply.verdict)) from error
+        relation = "semantically equivalent to one of" if passed else "not semantically equivalent to any of"
+        text = f"The answer is {relation} the accepted answers."
         text += f"\n\nJudge reasoning:\n{reply.explanation}"
         return self._verdict(passed, candidate, "Semantic Assessment", text, reply)
 
@@ -84,7 +87,7 @@ class JudgeValidator:
                 error.message,
                 title=_PARSING_TITLE if is_parsing else "Validation Error",
                 transient=error.transient,
-                usage=getattr(error, "usage", None),
+                usage=error.usage,
                 semantic=self._semantic(),
                 details=error.details,
                 response_parsing=is_parsing,

@@ -1,7 +1,7 @@
 """Finds the accepted answer that a wrong answer comes closest to, for failure texts.
 
-Never decides anything: what it finds does not change a verdict. Work is bounded: the first 2,000 characters of a text,
-and a careful comparison for at most 50 candidates.
+Never decides anything: what it finds does not change a verdict. Work is bounded: the first 1,000 characters of a text,
+and a careful comparison for at most 20 candidates.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pytest_mindtrial.validators.canonical import comparison_key
 
 __all__ = ["Nearest", "nearest_accepted"]
 
-MAX_CHARS = 2000
-MAX_CAREFUL = 50
+MAX_CHARS = 1000
+MAX_CAREFUL = 20
 
 # What may carry meaning in a number stays: a sign before a digit, a point or comma between digits.
 _FORMATTING = re.compile(r"(?!(?<!\w)[+-](?=\d)|(?<=\d)[.,](?=\d))[\W_]")
