@@ -11,12 +11,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from pytest_mindtrial.core.errors import ProviderError, UnsupportedError
+from pytest_mindtrial.core.errors import ProviderError, TaskError, UnsupportedError
 from pytest_mindtrial.core.values import ToolResult
 from pytest_mindtrial.providers.base import Attachment, Prompt, RequestPolicy, Turn
 from pytest_mindtrial.providers.dialects.base import Dialect, WireConversation
 from pytest_mindtrial.providers.modes import output_mode
 from pytest_mindtrial.providers.profiles import Profile
+from pytest_mindtrial.providers.strict_schema import strict_problem
 from pytest_mindtrial.providers.transport import Transport
 from pytest_mindtrial.suite.model import Run
 
@@ -55,7 +56,11 @@ class HttpModelClient:
         self._is_vendor_host = is_vendor_host
 
     def check(self, prompt: Prompt) -> None:
-        """Refuse native files that the model does not take; see `providers.base.ModelClient`."""
+        """Refuse native files that the model does not take; see `providers.base.ModelClient`.
+
+        Raises:
+            TaskError: The answer schema is one that the vendor's strict mode would refuse.
+        """
         for item in prompt.attachments:
             if _is_native(item) and not self._profile.accepts(self._run.model, item.mime):
                 raise UnsupportedError(
@@ -63,6 +68,7 @@ class HttpModelClient:
                     f"{self._profile.name} cannot take file {item.name!r} of type {item.mime or 'unknown'} "
                     f"with model {self._run.model}",
                 )
+        self._check_schema(prompt)
 
     def start(self, prompt: Prompt) -> HttpConversation:
         """Begin a conversation; sends nothing."""
@@ -70,6 +76,19 @@ class HttpModelClient:
         mode = output_mode(self._profile, self._run, has_tools=bool(prompt.tools))
         wire = self._dialect.open(self._profile, self._run, prompt, mode=mode, is_vendor_host=self._is_vendor_host)
         return HttpConversation(wire, self._transport, self._policy)
+
+    def _check_schema(self, prompt: Prompt) -> None:
+        schema = prompt.response_format
+        if isinstance(schema, str) or not self._profile.checks_strict_schema or not self._is_vendor_host:
+            return
+        if output_mode(self._profile, self._run, has_tools=bool(prompt.tools)) != "schema":
+            return
+        if (problem := strict_problem(schema)) is not None:
+            raise TaskError(
+                f"task {prompt.task!r}: {self._profile.name} enforces schemas in strict mode, which does not take this "
+                f"response-result-format: {problem}. Change the schema, or set text-response-format for run "
+                f"{self._run.name!r}"
+            )
 
     async def close(self) -> None:
         """Do nothing: the connections belong to the `Http` that all clients share."""

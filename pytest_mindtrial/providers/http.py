@@ -11,7 +11,7 @@ connections:
 =================================================  =====  =====  =====
 httpx transports of 8 connections, used directly   0.59   0.61   0.93 ms
 one httpx transport per connection                 0.52   0.50   0.65 ms
-asyncio protocol and h11 (this module)             0.13   0.13   0.16 ms
+asyncio protocol and h11 (this module)             0.16   0.16   0.19 ms
 =================================================  =====  =====  =====
 
 httpx is used where it is stronger: when ``HTTPS_PROXY``, ``HTTP_PROXY`` or ``ALL_PROXY`` applies to a host and

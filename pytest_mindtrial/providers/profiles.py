@@ -63,6 +63,7 @@ class Profile:
         sends_cache_key: ``prompt_cache_key`` goes to the vendor's own host.
         sends_image_detail: ``detail`` goes to the vendor's own host.
         has_strict_schema: ``strict: true`` beside the response schema.
+        checks_strict_schema: The vendor's strict mode refuses many schemas: tell the user before anything is sent.
         names_text_format: Plain text is asked for by name instead of leaving ``response_format`` out.
         says_tools_not_strict: ``strict: false`` in tool definitions, on the vendor's own host.
         is_local: A server of ours: reasoning in ``<think>`` is stripped, nothing vendor-specific is sent.
@@ -87,6 +88,7 @@ class Profile:
     sends_cache_key: bool = False
     sends_image_detail: bool = False
     has_strict_schema: bool = True
+    checks_strict_schema: bool = False
     names_text_format: bool = False
     says_tools_not_strict: bool = False
     is_local: bool = False
@@ -141,6 +143,7 @@ _BUILT_IN = (
         usage=_OPENAI_USAGE,
         sends_cache_key=True,
         sends_image_detail=True,
+        checks_strict_schema=True,
         says_tools_not_strict=True,
     ),
     Profile(

@@ -26,6 +26,7 @@ from pytest_mindtrial.providers.sse import SseEvent, SseParser
 
 __all__ = ["Reply", "Transport", "auth_headers", "check_url"]
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _FRAMING = frozenset(("host", "content-length", "transfer-encoding", "connection"))
 _COMMON = {
@@ -123,7 +124,7 @@ class Transport:
             ApiError: The service answered with an error: by status, in the body, or in the stream.
         """
         url = (self._base_url or await self._located()) + call.path
-        body = json.dumps(call.body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        body = _encode(call.body).encode("utf-8", "replace")
         headers = [("accept", "text/event-stream" if call.stream else "application/json")]
         headers += {**self._headers, **_lower(call.headers)}.items() if call.headers else self._headers.items()
         try:

@@ -321,6 +321,35 @@ def test_no_connection_in_time(server: Loopback, monkeypatch: pytest.MonkeyPatch
     assert failure(server, deadlines=Deadlines(total_s=0.02)).cause == "timeout-total"
 
 
+def test_a_reply_may_take_longer_than_the_longest_silence(server: Loopback) -> None:
+    gate = threading.Event()
+    server.script(Reply(b"late", gate=gate))
+
+    async def work(http: Http) -> bytes:
+        task = asyncio.create_task(http.send(post(server, b"x" * 3_000_000)))
+        await asyncio.to_thread(server.wait_for, 1)
+        (connection,) = http._pool._open
+        connection._check()
+        gate.set()
+        return (await task).body
+
+    assert run(work, deadlines=Deadlines(write_s=20, silence_s=20)) == b"late"
+
+
+def test_a_broken_connection_after_a_complete_reply_does_not_matter(server: Loopback) -> None:
+    server.respond(lambda _: Reply(b"x"))
+
+    async def work(http: Http) -> bytes:
+        await http.send(post(server))
+        server.drop_idle()
+        (connection,) = http._pool._open
+        await connection.lost
+        connection.connection_lost(None)
+        return (await http.send(post(server))).body
+
+    assert run(work) == b"x"
+
+
 # --- TLS ---------------------------------------------------------------------------------------------------------
 
 
