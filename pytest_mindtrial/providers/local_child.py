@@ -67,5 +67,5 @@ def _say(message: Mapping[str, str]) -> None:
     sys.stdout.flush()
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # pragma: no cover - runs in the child only, where nothing is measured
     main(sys.argv[1])
