@@ -17,6 +17,7 @@ from pytest_mindtrial.core.errors import ConfigError
 from pytest_mindtrial.core.jsontext import compact_json, pretty_json
 from pytest_mindtrial.results.csv_writer import csv_line, neutralise_formula
 from pytest_mindtrial.results.stats import Spread, StatsGroup
+from pytest_mindtrial.results.text_table import text_table
 from pytest_mindtrial.suite.suggest import allowed_list, near_match
 
 __all__ = ["STATS_FORMATS", "check_stats_format", "write_stats"]
@@ -74,13 +75,7 @@ def write_stats(
     clean = neutralise_formula if is_csv else one_line
     rows = [[*group_by, *_columns(extended)]]
     rows += [[*(clean(value) for _, value in group.dimensions), *_cells(group, clean, extended)] for group in groups]
-    return "".join(map(csv_line, rows)) if is_csv else _text_table(rows)
-
-
-def _text_table(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    widths[-1] = 0
-    return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + "\n" for row in rows)
+    return "".join(map(csv_line, rows)) if is_csv else text_table(rows)
 
 
 def _columns(extended: bool) -> list[str]:

@@ -1,0 +1,36 @@
+"""``mindtrial merge-results``: results of several files as one.
+
+Does not merge (``results/merge.py``). Progress goes to stderr, so that a document on stdout stays a document; MindTrial
+mixes them. Source: spec mindtrial 8.1.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pytest_mindtrial.cli.console import say
+from pytest_mindtrial.cli.flags import Flags
+from pytest_mindtrial.cli.inputs import read_inputs
+from pytest_mindtrial.cli.outputs import write_documents
+
+__all__ = ["run"]
+
+
+def run(flags: Flags) -> int:
+    """Run the command; returns the exit status."""
+    paths = flags.texts("input")
+    if not paths:
+        print("Nothing to merge: name result files with --input.")
+        return 0
+    now = datetime.now().astimezone()
+    inputs = read_inputs(paths, now)
+    for merged in inputs.merged.runs:
+        say(f"{merged.provider} {merged.run}: {merged.total} results, {merged.updated} tasks updated")
+    for note in inputs.merged.notes:
+        say(note)
+    if flags.is_on("verbose"):
+        for result in inputs.results:
+            say(f"  {result.provider} {result.run} {result.task}: {result.kind.value} ({result.trace_id})")
+    formats = [name for name in ("html", "csv", "json") if flags.is_on(name)]
+    write_documents(inputs, formats, flags.text("output-dir"), flags.text("output-basename"), now)
+    return 0
