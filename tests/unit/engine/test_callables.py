@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 
 import pytest
@@ -32,8 +33,10 @@ def test_a_plain_function_gets_the_text_in_a_thread_of_its_own():
         return f"{text} {threading.current_thread().name}"
 
     turn = ask(function)
-    assert turn.text == "What? mindtrial-call" and turn.stop is StopClass.FINAL
-    assert turn.duration_ns > 0 and turn.requests[0].duration_ns == turn.duration_ns
+    assert turn.text == "What? mindtrial-call"
+    assert turn.stop is StopClass.FINAL
+    assert turn.duration_ns > 0
+    assert turn.requests[0].duration_ns == turn.duration_ns
 
 
 def test_coroutine_functions_run_in_the_loop():
@@ -51,7 +54,7 @@ def test_a_function_may_return_an_awaitable():
     async def later(text):
         return text.upper()
 
-    assert ask(lambda text: later(text)).text == "WHAT?"
+    assert ask(functools.partial(later)).text == "WHAT?"
 
 
 def by_prompt(prompt: Prompt):

@@ -93,7 +93,8 @@ def test_futures_get_their_results_and_observers_hear_first(engines, simple, mak
     assert [future.result(5).task for future in futures] == [f"t{number}" for number in range(50)]
     assert sorted(heard) == sorted(f"t{number}" for number in range(50))
     assert threads == {"mindtrial-engine"}
-    assert engine.unfinished() == 0 and engine.dump() == ""
+    assert engine.unfinished() == 0
+    assert engine.dump() == ""
 
 
 def test_a_limit_of_one_runs_in_order_one_at_a_time(engines, make_plan, result_of):
@@ -124,7 +125,8 @@ def test_concurrency_is_per_provider_entry(engines, endless, make_plan):
     ]
     engine.submit_many(plans)
     wait_until(lambda: len(endless.begun) == 5)
-    assert engine.limit(plans[0].provider) == 2 and engine.limit(plans[-1].provider) == 1
+    assert engine.limit(plans[0].provider) == 2
+    assert engine.limit(plans[-1].provider) == 1
     assert engine.unfinished(plans[0].provider) == 4
     assert engine.room(plans[0].provider) == 0
     assert [(status.provider, status.in_flight, status.queued) for status in engine.status()] == [
@@ -167,10 +169,14 @@ def test_status_and_dump_tell_what_attempts_do(engines, make_plan, result_of):
     (status,) = engine.status()
     assert (status.in_flight, status.waiting_limit, status.queued, status.done, status.errors) == (2, 1, 0, 2, 1)
     (backoff,) = status.backing_off
-    assert backoff.cause == "http-429" and 50 < backoff.seconds <= 60
+    assert backoff.cause == "http-429"
+    assert 50 < backoff.seconds <= 60
     dump = engine.dump()
-    assert "tasks.yaml::limit[mock-run]: 0." in dump and "waiting for the rate limit" in dump
-    assert "backing off (http-429, " in dump and "turn 3" in dump and "preparing" in dump
+    assert "tasks.yaml::limit[mock-run]: 0." in dump
+    assert "waiting for the rate limit" in dump
+    assert "backing off (http-429, " in dump
+    assert "turn 3" in dump
+    assert "preparing" in dump
 
 
 def test_cancel_by_node_id_reaches_queued_and_running_attempts(engines, endless, make_plan):
@@ -183,7 +189,8 @@ def test_cancel_by_node_id_reaches_queued_and_running_attempts(engines, endless,
         with pytest.raises(concurrent.futures.CancelledError):
             future.result(5)
     wait_until(lambda: endless.begun == ["one", "three"])
-    assert endless.cancelled == ["one"] and engine.unfinished() == 1
+    assert endless.cancelled == ["one"]
+    assert engine.unfinished() == 1
 
 
 def test_cancel_pending_leaves_running_attempts_alone(engines, endless, make_plan):
@@ -193,7 +200,8 @@ def test_cancel_pending_leaves_running_attempts_alone(engines, endless, make_pla
     engine.cancel_pending()
     with pytest.raises(concurrent.futures.CancelledError):
         second.result(5)
-    assert not first.done() and endless.begun == ["one"]
+    assert not first.done()
+    assert endless.begun == ["one"]
 
 
 def test_a_future_given_up_before_its_start_is_not_run(engines, endless, make_plan):
@@ -203,7 +211,8 @@ def test_a_future_given_up_before_its_start_is_not_run(engines, endless, make_pl
     assert second.cancel()
     engine.cancel(make_plan("one").nodeid)
     wait_until(lambda: endless.begun == ["one", "three"])
-    assert engine.unfinished() == 1 and first.cancelled()
+    assert engine.unfinished() == 1
+    assert first.cancelled()
 
 
 def test_a_future_given_up_during_the_attempt_still_reaches_the_observer(engines, make_plan, result_of):
@@ -257,7 +266,8 @@ def test_a_runner_that_raises_fails_the_future_only(engines, make_plan, result_o
     bad, good = engine.submit_many([make_plan("bad"), make_plan("good")])
     with pytest.raises(InternalError, match=r"could not be made: SystemExit: 3"):
         bad.result(5)
-    assert good.result(5).task == "good" and engine.is_alive
+    assert good.result(5).task == "good"
+    assert engine.is_alive
 
 
 def test_close_cancels_everything_and_leaves_nothing(endless, make_plan, recwarn):
@@ -271,8 +281,11 @@ def test_close_cancels_everything_and_leaves_nothing(endless, make_plan, recwarn
     assert engine.close(2)
     assert time.monotonic() - began < 1
     assert all(future.cancelled() for future in futures)
-    assert len(endless.cancelled) == 3 and len(endless.begun) == 3 and endless.closed == 1
-    assert set(threading.enumerate()) == before and not engine.is_alive
+    assert len(endless.cancelled) == 3
+    assert len(endless.begun) == 3
+    assert endless.closed == 1
+    assert set(threading.enumerate()) == before
+    assert not engine.is_alive
     assert engine.close(2)
     gc.collect()
     assert not recwarn.list
@@ -293,7 +306,8 @@ def test_close_waits_for_an_attempt_that_cleans_up(make_plan):
     engine.start()
     engine.submit(make_plan("one"))
     wait_until(lambda: attempts.begun)
-    assert engine.close(2) and cleaned == ["one"]
+    assert engine.close(2)
+    assert cleaned == ["one"]
 
 
 def test_close_gives_up_on_what_does_not_end(make_plan, recwarn):
@@ -362,7 +376,8 @@ def test_an_engine_that_does_not_run_refuses(simple, make_plan):
     with pytest.raises(InternalError, match="was not started"):
         engine.submit(make_plan()).result(0)
     engine.cancel("x")
-    assert engine.close() and engine.status() == []
+    assert engine.close()
+    assert engine.status() == []
     engine.start()
     engine.close()
     for future in (engine.submit(make_plan()), engine.run(lambda: asyncio.sleep(0))):

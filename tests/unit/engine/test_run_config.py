@@ -27,9 +27,12 @@ def test_everything_set():
         "RetryPolicy": {"MaxRetryAttempts": 5, "InitialDelaySeconds": 30},
         "Pricing": {"Currency": "EUR", "InputPerMillion": 1, "OutputPerMillion": 10.5, "CacheReadPerMillion": 0},
     }
-    assert parameters["max-tokens"] == 100 and parameters["temperature"] == 0
-    assert parameters["stream"] is False and parameters["legacy-structured-output"] is False
-    assert parameters["top-k"] is None and "top-k" in parameters
+    assert parameters["max-tokens"] == 100
+    assert parameters["temperature"] == 0
+    assert parameters["stream"] is False
+    assert parameters["legacy-structured-output"] is False
+    assert parameters["top-k"] is None
+    assert "top-k" in parameters
 
 
 def test_zero_values_are_left_out_and_an_empty_run_has_none():
@@ -39,13 +42,16 @@ def test_zero_values_are_left_out_and_an_empty_run_has_none():
 
 def test_switches_that_are_tri_state_upstream_are_null():
     parameters = run_config(Run("r", "alibaba", "m", {"seed": 1}))["ModelParameters"]
-    assert parameters["disable-legacy-json-mode"] is None and parameters["enable-thinking"] is None
-    assert parameters["text-response-format"] is False and parameters["stream"] is False
+    assert parameters["disable-legacy-json-mode"] is None
+    assert parameters["enable-thinking"] is None
+    assert parameters["text-response-format"] is False
+    assert parameters["stream"] is False
 
 
 def test_openrouter_keeps_pass_through_parameters():
     parameters = run_config(Run("r", "openrouter", "m", {"provider": {"order": ["a"]}}))["ModelParameters"]
-    assert parameters["provider"] == {"order": ["a"]} and parameters["parallel-tool-calls"] is None
+    assert parameters["provider"] == {"order": ["a"]}
+    assert parameters["parallel-tool-calls"] is None
 
 
 @pytest.mark.parametrize("provider", ["mock", "own"])

@@ -72,7 +72,8 @@ def test_a_waiting_attempt_lends_its_slot_and_returns_before_new_ones():
         assert stage.slots["a/1"].state == "slot"
         stage.end("a/2")
         await back
-        assert stage.slots["a/1"].state == "running" and stage.started == ["a/1", "a/2", "a/3"]
+        assert stage.slots["a/1"].state == "running"
+        assert stage.started == ["a/1", "a/2", "a/3"]
         stage.end("a/1")
         assert stage.started[-1] == "a/4"
 

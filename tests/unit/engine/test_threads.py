@@ -60,14 +60,14 @@ def test_a_cancelled_caller_does_not_wait_and_a_late_value_is_dropped():
 
 def test_a_value_after_the_loop_has_closed_is_dropped():
     blocked = threading.Event()
-    threads = []
+    threads, tasks = [], []
 
     def function():
         threads.append(threading.current_thread())
         blocked.wait(5)
 
     async def scenario():
-        asyncio.ensure_future(in_thread(function))
+        tasks.append(asyncio.ensure_future(in_thread(function)))
         while not threads:
             await asyncio.sleep(0.001)
 

@@ -48,7 +48,8 @@ def test_tools_are_answered_in_order_until_the_answer(fake_client, say, call_too
     client = fake_client([call_tools("add", "sub"), call_tools("add"), say("4")])
     tools = Tools()
     turn, trail = run(client, tools=tools)
-    assert turn.text == "4" and trail.turns == 3
+    assert turn.text == "4"
+    assert trail.turns == 3
     assert [result.content for result in client.results] == ["add says hi", "sub says hi", "add says hi"]
     assert tools.turns == [1, 1, 2]
     assert [message["role"] for message in trail.transcript] == [
@@ -67,7 +68,8 @@ def test_without_tools_a_call_gets_a_text_and_no_crash(fake_client, say, call_to
     client = fake_client([call_tools("nope"), say("4")])
     assert run(client)[0].text == "4"
     (result,) = client.results
-    assert result.is_error and "no tool named nope" in result.content
+    assert result.is_error
+    assert "no tool named nope" in result.content
 
 
 def test_a_tool_called_again_after_it_was_used_up_is_withdrawn(fake_client, say, call_tools):
@@ -104,7 +106,8 @@ def test_three_continues_in_a_row_are_followed_and_a_fourth_is_an_error(fake_cli
     assert run(client)[0].text == "4"
     with pytest.raises(ReplyError, match="4 times in a row") as caught:
         run(fake_client([again] * 5))
-    assert caught.value.details == {"Stop Reason": "pause_turn"} and caught.value.cause == "continue"
+    assert caught.value.details == {"Stop Reason": "pause_turn"}
+    assert caught.value.cause == "continue"
 
 
 @pytest.mark.parametrize(
@@ -166,4 +169,5 @@ def test_an_unreadable_reply_names_its_request(say, fields, error):
     turn = say(fields.pop("text"), **{"stop_reason": "why", "request_id": "req-9", **fields})
     with pytest.raises(error) as caught:
         read_reply(turn, "one word")
-    assert caught.value.request_id == "req-9" and caught.value.details["Stop Reason"] == "why"
+    assert caught.value.request_id == "req-9"
+    assert caught.value.details["Stop Reason"] == "why"
