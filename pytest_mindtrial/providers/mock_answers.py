@@ -144,14 +144,17 @@ def _rejected(right: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
 def judge_verdict(prompt: Prompt, rules: tuple[tuple[str, Any], ...]) -> Any:
     """Return the verdict on the answer that a judge's prompt shows.
 
-    The first rule whose text occurs in the prompt decides. Else the answer is correct when it equals an accepted one,
-    letter case and white space aside, and the verdict takes the wanted form: the boolean members of a schema say so,
-    a text is ``correct`` or ``incorrect``.
+    The first rule whose text occurs in the answer decides, letter case aside (in the whole prompt where a template of
+    the user's own hides which part is the answer). Else the answer is correct when it equals an accepted one, letter
+    case and white space aside, and the verdict takes the wanted form: the boolean members of a schema say so, a text is
+    ``correct`` or ``incorrect``.
     """
+    shown = _SHOWN.search(prompt.text)
+    heard = (shown["answer"] if shown else prompt.text).casefold()
     for text, verdict in rules:
-        if text in prompt.text:
+        if text.casefold() in heard:
             return verdict
-    is_correct = _loose(_candidate(prompt.text)) in {_loose(answer) for answer in _accepted(prompt.text)}
+    is_correct = shown is not None and _loose(shown["answer"]) in {_loose(item) for item in _items(shown["accepted"])}
     if not prompt.wants_schema:
         return "correct" if is_correct else "incorrect"
     verdict = minimal_instance(prompt.response_format)
@@ -160,23 +163,13 @@ def judge_verdict(prompt: Prompt, rules: tuple[tuple[str, Any], ...]) -> Any:
     return is_correct if isinstance(verdict, bool) else verdict
 
 
-_HEADING = re.compile(r"^(?:#+ .*|[A-Z][^:\n]{2,60}:)$", re.MULTILINE)
+# The sections of the built-in judge prompt (validators/judge_prompt.py); a test keeps the two together.
+_SHOWN = re.compile(
+    r"^Accepted answers[^\n]*\n(?P<accepted>.*?)\n\nCandidate answer\n(?P<answer>.*)\n\nComparison settings$",
+    re.MULTILINE | re.DOTALL,
+)
 
 
-def _section(text: str, word: str) -> str:
-    """Return what stands below the first heading with a word in it, up to the next heading or end."""
-    headings = list(_HEADING.finditer(text))
-    ends = [*(heading.start() for heading in headings[1:]), len(text)]
-    for heading, end in zip(headings, ends, strict=False):
-        if word in heading[0].lower():
-            return text[heading.end() : end].strip()
-    return ""
-
-
-def _candidate(text: str) -> str:
-    return _section(text, "candidate")
-
-
-def _accepted(text: str) -> list[str]:
-    section = _section(text, "expected") or _section(text, "accepted")
-    return [item for item in re.split(r"^- ", section, flags=re.MULTILINE) if item.strip()]
+def _items(text: str) -> list[str]:
+    """Return the entries of a list whose entries may go over several lines."""
+    return [item for item in re.split(r"^- ", text, flags=re.MULTILINE) if item.strip()]

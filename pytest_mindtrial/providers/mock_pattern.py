@@ -1,8 +1,8 @@
 """Makes a text that a regular expression matches, for schemas with ``pattern``.
 
-Knows literals, escapes, character classes, groups, alternatives, quantifiers and anchors. Look-around, back references
-and conditions are beyond it: the result is checked against the expression and `PatternError` is raised when it does not
-match. Source: Python's ``re`` syntax (design D19).
+Knows literals, escapes, character classes, groups, alternatives, quantifiers, anchors and flags. Look-around, back
+references and conditions are beyond it: the result is checked against the expression and `PatternError` is raised when
+it does not match. Source: Python's ``re`` syntax (design D19).
 """
 
 from __future__ import annotations
@@ -121,8 +121,13 @@ class _Sampler:
             if kind == "<" and self._peek() not in "=!":
                 while self._take() != ">":
                     pass
+            elif kind in "aiLmsux-":
+                while self._peek() not in ":)":
+                    self._at += 1
+                if self._take() == ")":
+                    return ""
             elif kind != ":":
-                raise PatternError("look-around or flags")
+                raise PatternError("look-around")
         inner = self.alternatives()
         self._at += 1
         return inner

@@ -18,7 +18,7 @@ jitter         further time, between zero and this (default ``0s``)
 tokens         ``{input, output, reasoning, cache-read, cache-write}`` of every request, or ``none`` (nothing
                reported); by default derived from the lengths of the texts
 verdicts       how the run judges: a list of ``{contains: TEXT, verdict: VALUE}``, the first whose text occurs in
-               the judge's prompt counts; without one it says correct when the answer equals an accepted one
+               the judged answer counts; without one it says correct when the answer equals an accepted one
 =============  ====================================================================================================
 
 A task is named by its name or by a glob (``*``, ``?``, ``[…]``); the exact name wins, then the first match in the file.
@@ -95,7 +95,7 @@ class MockScript:
 
     Attributes:
         tokens: Fixed counters by kind; None = derived from lengths; empty = nothing is reported.
-        verdicts: Pairs of text in the judge's prompt and verdict.
+        verdicts: Pairs of text in the judged answer and verdict.
     """
 
     behaviour: str = "perfect"

@@ -13,7 +13,9 @@ from pytest_mindtrial.core.record import RequestRecord
 from pytest_mindtrial.core.values import StopClass, ToolResult, Usage
 from pytest_mindtrial.providers.base import Prompt, ToolDefinition
 from pytest_mindtrial.providers.mock import JUDGE_TASK, MockClient
-from pytest_mindtrial.suite.model import Run
+from pytest_mindtrial.suite.model import JudgePrompt, Rules, Run
+from pytest_mindtrial.validators.base import Candidate
+from pytest_mindtrial.validators.judge_prompt import render_judge_prompt
 
 
 class Policy:
@@ -365,8 +367,10 @@ def test_usage_can_be_fixed_or_missing():
 VERDICT = {"type": "object", "properties": {"correct": {"type": "boolean"}}, "required": ["correct"]}
 
 
-def judge_prompt(candidate, verdict_format=VERDICT):
-    text = f"Expected answers:\n- Paris\n- City of\n  Paris\n\nCandidate answer:\n{candidate}\n\nVerdict Format:\nJSON"
+def judge_prompt(answer, verdict_format=VERDICT):
+    asked = JudgePrompt(verdict_format=verdict_format)
+    candidate = Candidate("t", "Capital?", "one word", ("Paris", "City of\n- Paris"), Rules(), answer)
+    text = render_judge_prompt(asked, candidate)
     return Prompt(task=JUDGE_TASK, text=text, response_format=verdict_format)
 
 
@@ -374,7 +378,7 @@ def judge_prompt(candidate, verdict_format=VERDICT):
     "candidate, verdict_format, expected",
     [
         (" paris", VERDICT, {"content": {"correct": True}}),
-        ("City of Paris", VERDICT, {"content": {"correct": True}}),
+        ("City of", VERDICT, {"content": {"correct": True}}),
         ("London", VERDICT, {"content": {"correct": False}}),
         ("", VERDICT, {"content": {"correct": False}}),
         ("Paris", {"type": "boolean"}, {"content": True}),
@@ -393,12 +397,19 @@ def test_as_a_judge_it_compares(candidate, verdict_format, expected):
 def test_a_judge_prompt_without_sections_is_judged_incorrect():
     prompt = Prompt(task=JUDGE_TASK, text="is it good?", response_format=VERDICT)
     assert answer(prompt) == {"content": {"correct": False}}
+    rules = [{"contains": "GOOD", "verdict": {"correct": True}}]
+    assert answer(prompt, verdicts=rules) == {"content": {"correct": True}}
 
 
 def test_verdicts_can_be_scripted():
-    rules = [{"contains": "London", "verdict": {"correct": True}}, {"verdict": {"correct": False}}]
-    assert answer(judge_prompt("London"), verdicts=rules) == {"content": {"correct": True}}
+    rules = [{"contains": "london", "verdict": {"correct": True}}, {"verdict": {"correct": False}}]
+    assert answer(judge_prompt("It is London."), verdicts=rules) == {"content": {"correct": True}}
     assert answer(judge_prompt("Paris"), verdicts=rules) == {"content": {"correct": False}}
+
+
+def test_a_rule_is_not_misled_by_the_accepted_answers():
+    rules = [{"contains": "Paris", "verdict": {"correct": True}}]
+    assert answer(judge_prompt("Rome"), verdicts=rules) == {"content": {"correct": False}}
 
 
 def test_a_call_costs_under_a_tenth_of_a_millisecond():

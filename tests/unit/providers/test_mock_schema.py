@@ -101,6 +101,8 @@ def test_hopeless_schemas_say_why(schema, message):
         (r"(?:ab){2}c?", "abab"),
         (r"(?P<year>\d{4})", "0000"),
         (r"(?<!x)|y", None),
+        (r"(?i)\bParis\b", "Paris"),
+        (r"(?s-i:a)b", "ab"),
         (r"a.c", "aac"),
         (r"x{2,}?y*", "xx"),
         (r"x{,3}z", "z"),
