@@ -34,7 +34,8 @@ from pytest_mindtrial.validators.custom import CustomValidator
 
 RUN = Run("r", "mock", "m", pricing=Pricing("USD", 1, 1))
 ENTRY = Provider("mock", 0, ClientConfig(), (RUN,))
-JUDGE = Judge("j", Provider("mock", 0, ClientConfig(), (Run("v", "mock", "m", pricing=Pricing("USD", 2, 2)),)))
+VARIANT = Run("v", "mock", "m", {"verdicts": [{"verdict": {"correct": True}}]}, pricing=Pricing("USD", 2, 2))
+JUDGE = Judge("j", Provider("mock", 0, ClientConfig(), (VARIANT,)))
 CONFIG = Config(
     Path("config.yaml"),
     (ENTRY,),
