@@ -21,7 +21,7 @@ MINIMUM_API = "1.41"
 
 _DEFAULT_HOST = "unix:///var/run/docker.sock"
 _TIMEOUT_S = 120
-_POOL_SIZE = 300
+_POOL_SIZE = 16  # docker-py makes one pool for each URL, so few requests ever share one
 
 
 class EngineFailure(SandboxRuntimeError):

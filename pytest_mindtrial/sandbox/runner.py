@@ -29,17 +29,22 @@ class Progress:
 
     Attributes:
         was_started: The engine was asked to start the container.
-        duration_ns: Time from the start to the end; None when it never ran.
+        cut_off_ns: Time from the start to its removal; counts only when it was cancelled. None when it never ran.
         capture: What it printed.
         outcome: How it ended; None when it was cancelled.
         leftover: Text about a container that could not be removed.
     """
 
     was_started: bool = False
-    duration_ns: int | None = None
+    cut_off_ns: int | None = None
     capture: Capture | None = None
     outcome: Outcome | None = None
     leftover: str | None = None
+
+    @property
+    def duration_ns(self) -> int | None:
+        """Time from the start to the end of the process, removal excluded; None when it never ran."""
+        return self.outcome.duration_ns if self.outcome is not None else self.cut_off_ns
 
 
 class Runner:
@@ -104,7 +109,7 @@ class Runner:
             return await run.run()
         finally:
             progress.was_started = run.was_started
-            progress.duration_ns = run.duration_ns
+            progress.cut_off_ns = run.duration_ns
             progress.capture = run.capture
             progress.leftover = run.leftover
 

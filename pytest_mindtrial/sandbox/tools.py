@@ -220,7 +220,7 @@ def _process_fields(progress: Progress, *, with_stdout: bool) -> dict[str, Any]:
         return {"duration_ns": progress.duration_ns, "exit_code": outcome.exit_code if outcome else None}
     capture = progress.capture
     return {
-        "duration_ns": outcome.duration_ns if outcome else progress.duration_ns,
+        "duration_ns": progress.duration_ns,
         "exit_code": outcome.exit_code if outcome else None,
         "timed_out": outcome is not None and outcome.timed_out,
         "stdout": capture.stdout.record(with_preview=with_stdout) if capture else None,

@@ -42,6 +42,11 @@ class Watchdog:
             env={**os.environ, "PYTHONPATH": path},
         )
 
+    @property
+    def pid(self) -> int:
+        """Process id of the child."""
+        return self._process.pid
+
     def dismiss(self) -> None:
         """Tell the child that nothing is left to do, and wait for its end."""
         try:
