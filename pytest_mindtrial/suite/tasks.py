@@ -101,6 +101,8 @@ class _Builder:
         self._tools = merge_tools(None, self._selector)
         self._inputs = merge_service_inputs(None, self._selector)
         self._check_default_templates()
+        self._formats: dict[str, Any] = {}
+        self._printed: dict[int, str] = {}
         self._metadata: dict[tuple[Any, ...], Metadata] = {}
         check_service_inputs(self._inputs, partial(self._report_default, "tool-selector"))
         if defaults.file_options is not None and defaults.file_options.access == []:
@@ -135,7 +137,7 @@ class _Builder:
         task = Task(
             name=model.name,
             prompt=model.prompt,
-            response_format=model.response_result_format,
+            response_format=self._shared_format(model),
             expected=rfc3339_dates(expected) if rules.custom_validator else expected,
             rules=rules,
             system_prompt=self._render_system_prompt(model, report),
@@ -152,6 +154,25 @@ class _Builder:
         _check_judge_template(model.validation_rules, report)
         check_task(task, report)
         return task
+
+    def _shared_format(self, model: TaskModel) -> Any:
+        """Return the format; equal schemas become one object."""
+        form = model.response_result_format
+        return form if isinstance(form, str) else self._formats.setdefault(repr(form), form)
+
+    def _printed_format(self, model: TaskModel) -> str:
+        """Return the format as a system prompt shows it.
+
+        Raises:
+            TypeError: It is nothing JSON can hold.
+            ValueError: The same.
+        """
+        form = self._shared_format(model)
+        if isinstance(form, str):
+            return form
+        if id(form) not in self._printed:
+            self._printed[id(form)] = go_json(form, indent=2, escape_html=True)
+        return self._printed[id(form)]
 
     def _shared_metadata(self, model: TaskModel) -> Metadata:
         key = (model.suite, model.category, model.difficulty, tuple(model.tags))
@@ -192,19 +213,18 @@ class _Builder:
         elif settings.template is None:
             text = DEFAULT_SYSTEM_PROMPT + form if is_text else None
         else:
-            text = _render(settings.template, form, report)
+            text = self._render(settings.template, model, report)
         return text if text is not None and text.strip() else None
 
-
-def _render(template: str, form: Any, report: Any) -> str | None:
-    try:
-        shown = form if isinstance(form, str) else go_json(form, indent=2, escape_html=True)
-        return parse_template(template, "system prompt").render({"ResponseResultFormat": shown})
-    except TemplateError as error:
-        report(error.message, "system-prompt", "template")
-    except (TypeError, ValueError):
-        pass  # a format JSON cannot hold; reported as an unusable schema
-    return None
+    def _render(self, template: str, model: TaskModel, report: Any) -> str | None:
+        try:
+            shown = self._printed_format(model)
+            return parse_template(template, "system prompt").render({"ResponseResultFormat": shown})
+        except TemplateError as error:
+            report(error.message, "system-prompt", "template")
+        except (TypeError, ValueError):
+            pass  # a format JSON cannot hold; reported as an unusable schema
+        return None
 
 
 def _check_judge_template(own: RulesModel | None, report: Any) -> None:

@@ -26,7 +26,7 @@ def test_the_published_configuration_loads_without_keys(shared_data, monkeypatch
     assert [judge.name for judge in config.judges] == ["default"]
     assert [tool.name for tool in config.tools] == ["python-code-executor"]
     deepseek = next(provider for provider in config.providers if provider.name == "deepseek")
-    assert deepseek.client.request_timeout_s == 600
+    assert deepseek.client.request_timeout_s == 900
 
 
 def test_paths_are_joined_to_the_directory(config_of, tmp_path):

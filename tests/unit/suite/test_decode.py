@@ -40,6 +40,7 @@ class Example(YamlModel):
     env: EnvMap = Field(default_factory=dict)
     names: TextMap = Field(default_factory=dict)
     nested: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    lists: dict[str, list[Text]] = Field(default_factory=dict)
     wait: Duration = 0.0
     limit: PositiveDuration | None = None
     anything: Any = None
@@ -162,6 +163,10 @@ def test_environment_names(written):
 def test_a_map_field_takes_no_other():
     assert "env: must be a map, found a list" in fail("env: [a]")
     assert "nested.a: must be a map, found the number 1" in fail("nested: {a: 1}")
+
+
+def test_null_lists_inside():
+    assert read("lists: {a: ~, b: [x]}").lists == {"a": [], "b": ["x"]}
 
 
 def test_maps_of_maps():

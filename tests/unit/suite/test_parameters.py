@@ -253,6 +253,12 @@ def test_mock_takes_anything_and_local_its_table():
     assert len(check_parameters("local", {"top-a": 1})) == 1
 
 
+def test_what_json_cannot_hold_is_not_passed_through():
+    for provider in ("openrouter", "mock"):
+        (error,) = check_parameters(provider, {"extra": {1: "a"}})
+        assert error.message == "extra: the key 1 is not a text; put it in quotes"
+
+
 def test_unknown_provider_has_no_parameters():
     (error,) = check_parameters("nobody", {"a": 1})
     assert "provider 'nobody' does not support model parameters" in error.message
