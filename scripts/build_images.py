@@ -38,7 +38,7 @@ NAMESPACE = "mindtrial-test"
 BASES = ("base", "python")
 PATH_LINE = "ENV PATH=/usr/local/bin:/usr/bin:/bin"
 _LEFT_OUT = {
-    "__pycache__", "ensurepip", "idlelib", "lib2to3", "pydoc_data", "site-packages", "dist-packages", "test", "tests",
+    "ensurepip", "idlelib", "lib2to3", "pydoc_data", "site-packages", "dist-packages", "test", "tests",
     "tkinter", "turtledemo",
 }  # fmt: skip
 
@@ -53,9 +53,10 @@ class Tree:
     def __init__(self) -> None:
         self._entries: dict[str, tuple[tarfile.TarInfo, bytes | None]] = {}
 
-    def add(self, name: str, content: bytes, mode: int = 0o644) -> None:
+    def add(self, name: str, content: bytes, mode: int = 0o644, mtime: int = 0) -> None:
         """Add a regular file and the folders above it."""
         info = self._new(name, tarfile.REGTYPE, mode)
+        info.mtime = mtime
         info.size = len(content)
         self._entries[info.name] = (info, content)
 
@@ -70,7 +71,14 @@ class Tree:
         info = self._new(name, tarfile.DIRTYPE, mode)
         self._entries[info.name] = (info, None)
 
-    def copy(self, source: Path, name: str = "", *, skip: Callable[[Path], bool] = lambda path: False) -> None:
+    def copy(
+        self,
+        source: Path,
+        name: str = "",
+        *,
+        skip: Callable[[Path], bool] = lambda path: False,
+        keep_times: bool = False,
+    ) -> None:
         """Lay a file or folder of this machine at ``name``; links inside stay links."""
         if source.is_symlink():
             self.link(name, source.readlink().as_posix())
@@ -79,9 +87,11 @@ class Tree:
                 self.folder(name)
             for child in sorted(source.iterdir()):
                 if not skip(child):
-                    self.copy(child, f"{name}/{child.name}", skip=skip)
+                    self.copy(child, f"{name}/{child.name}", skip=skip, keep_times=keep_times)
         else:
-            self.add(name, source.read_bytes(), 0o755 if source.stat().st_mode & 0o111 else 0o644)
+            found = source.stat()
+            mode = 0o755 if found.st_mode & 0o111 else 0o644
+            self.add(name, source.read_bytes(), mode, int(found.st_mtime) if keep_times else 0)
 
     def tar(self) -> bytes:
         """Return the tar archive."""
@@ -215,9 +225,11 @@ def _add_python(tree: Tree) -> None:
     tree.link("usr/bin/python", f"python{version}")
 
     def is_needless(path: Path) -> bool:
-        return path.name in _LEFT_OUT or path.name.startswith(("config-", "_tkinter", "_test")) or path.suffix == ".a"
+        left_out = path.name in _LEFT_OUT or path.name.startswith(("config-", "_tkinter", "_test"))
+        return left_out or path.suffix == ".a" or ".opt-" in path.name
 
-    tree.copy(library, f"usr/lib/python{version}", skip=is_needless)
+    # Byte code is only valid beside sources of the same age; without it every import in a container compiles.
+    tree.copy(library, f"usr/lib/python{version}", skip=is_needless, keep_times=True)
     needed = set(_libraries(program))
     for module in sorted((library / "lib-dynload").glob("*.so")):
         if not is_needless(module):
