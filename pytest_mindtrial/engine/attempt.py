@@ -26,6 +26,7 @@ from pytest_mindtrial.engine.outcome import (
     configuration_error,
     error_record,
     requests_behind,
+    skip_record,
     static_skip,
     undecided,
 )
@@ -114,7 +115,6 @@ class _Attempt:
         self._trail = Trail()
         self._tools: ToolExecutor | None = plan.tools
         self._opened: SandboxSession | None = None
-        self._validator: Validator | None = None
         self._is_mock = False
         self._kind = Kind.ERROR
         self._got: Any = None
@@ -138,17 +138,19 @@ class _Attempt:
         self._want = want
         client.check(prompt)
         self._want = None  # of an attempt without a validator there is nothing to say
-        self._validator = self._configured(lambda: plan.validator or self._services.validator(plan, self._session))
-        if self._validator is None:
+        validator = self._configured(lambda: plan.validator or self._services.validator(plan, self._session))
+        if validator is None:
             return
         self._want = want
         prompt = await self._loaded_prompt(client, prompt)
-        await self._converse_and_judge(client.start(prompt), prompt)
+        await self._converse_and_judge(client.start(prompt), prompt, validator)
 
     def fail(self, error: BaseException) -> None:
         """Turn an exception into the attempt's outcome."""
-        kind = Kind.SKIPPED if isinstance(error, UnsupportedError) else Kind.ERROR
-        self._set_error(kind, error_record(error, self._trail, self._tools))
+        if isinstance(error, UnsupportedError) and not self._trail.requests:
+            self._set_error(Kind.SKIPPED, skip_record(error.title, error.message))
+        else:
+            self._set_error(Kind.ERROR, error_record(error, self._trail, self._tools))
 
     async def clean_up(self) -> None:
         """Remove tools and services; a cancel waits until they are gone. Their own trouble changes no result."""
@@ -271,7 +273,7 @@ class _Attempt:
 
     # Conversation and verdict ----------------------------------------------------------------------------------------
 
-    async def _converse_and_judge(self, conversation: Conversation, prompt: Prompt) -> None:
+    async def _converse_and_judge(self, conversation: Conversation, prompt: Prompt, validator: Validator) -> None:
         task, trail = self._plan.task, self._trail
         trail.open(prompt)
         rounds = 0
@@ -282,7 +284,7 @@ class _Attempt:
             candidate = Candidate(
                 task.name, task.prompt, task.response_format, task.expected, task.rules, answer.content
             )
-            verdict = await self._judge(candidate)
+            verdict = await self._judge(candidate, validator)
             rounds += 1
             text = await self._feedback_text(rounds, candidate, verdict)
             if text is None:
@@ -290,11 +292,8 @@ class _Attempt:
             trail.add_user(text)
             conversation.add_feedback(text)
 
-    async def _judge(self, candidate: Candidate) -> Verdict | None:
+    async def _judge(self, candidate: Candidate, validator: Validator) -> Verdict | None:
         """Ask the validator; set the outcome; return None when it could not decide."""
-        validator = self._validator
-        if validator is None:
-            raise InternalError("an answer without a validator")
         clock = self._services.clock
         started = clock.monotonic_ns()
         try:

@@ -5,7 +5,6 @@ The composition of the layers below for one engine; does not know threads or slo
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -180,10 +179,11 @@ class Attempts:
     def _judge_prices(self, plan: AttemptPlan) -> tuple[Prices | None, str]:
         if plan.validator is not None or not plan.task.rules.judge.enabled:
             return None, ""
-        with contextlib.suppress(ConfigError):  # then a hook's validator has judged, whose prices are unknown
+        try:
             pricing = self.clients.judge_of(plan.provider, plan.task.rules.judge).pricing
-            return pricing, pricing.currency if pricing else ""
-        return None, ""
+        except ConfigError:  # a hook's validator has judged, whose prices are unknown
+            return None, ""
+        return pricing, pricing.currency if pricing else ""
 
 
 def _no_session() -> SandboxSession:

@@ -12,7 +12,6 @@ from pytest_mindtrial.core.errors import (
     MindTrialError,
     ProviderError,
     ReplyParseError,
-    UnsupportedError,
     ValidationError,
 )
 from pytest_mindtrial.core.record import ErrorRecord, RequestRecord, Semantic, ValidationRecord
@@ -60,8 +59,6 @@ def configuration_error(error: MindTrialError) -> ErrorRecord:
 
 def error_record(error: BaseException, trail: Trail, tools: ToolExecutor | None) -> ErrorRecord:
     """Return the record of an attempt that gave no answer; what it had spent stays in the record."""
-    if isinstance(error, UnsupportedError):
-        return skip_record(error.title, error.message)
     spent: dict[str, Any] = {"usage": trail.usage, **_tool_facts(tools)}
     if isinstance(error, ProviderError):
         is_parsing = isinstance(error, ReplyParseError)

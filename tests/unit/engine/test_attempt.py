@@ -319,6 +319,15 @@ def test_a_run_that_cannot_take_the_task_skips_it_before_the_validator_is_made(m
     assert (attachment.mime, attachment.data, attachment.is_native) == ("image/gif", None, True)
 
 
+def test_a_task_that_was_already_asked_is_not_skipped(make_plan, fake_client, say):
+    """Something was spent, so a late refusal is an error."""
+    turn = say(None, StopClass.CONTINUE, usage=Usage(5, 5))
+    result = run(make_plan(), fake_client([turn, UnsupportedError("Feature Not Supported", "no more")]))
+    assert result.kind is Kind.ERROR
+    assert result.error.title == "Execution Error"
+    assert result.error.usage == Usage(5, 5)
+
+
 @pytest.mark.parametrize("error", [ConfigError("no key"), UnfinishedError("not yet")])
 @pytest.mark.parametrize("which", ["client", "validator"])
 def test_what_cannot_be_made_is_a_configuration_error(make_plan, fake_client, error, which):
