@@ -134,7 +134,7 @@ def _rejected(right: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
     import jsonschema
 
     check = jsonschema.Draft202012Validator({key: value for key, value in schema.items() if key != "$schema"})
-    candidates: tuple[Any, ...] = ("", _DONT_KNOW, _changed(right, 1000), None, -1, 1e9, [], {}, True)
+    candidates: tuple[Any, ...] = (_changed(right, 7), _DONT_KNOW, "", None, -1, 1e9, [], {}, True)
     for value in candidates:
         if not check.is_valid(value):
             yield value
