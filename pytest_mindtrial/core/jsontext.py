@@ -83,6 +83,10 @@ def _text(value: Any, layout: _Layout) -> str:
 
 
 def _write(value: Any, out: list[str], layout: _Layout, depth: int) -> None:
+    # Scalars first: most values are, and asking for an abstract class is slow.
+    if value is None or isinstance(value, str | int | float):
+        out.append(_scalar(value, layout.string))
+        return
     if isinstance(value, Mapping):
         members: Iterable[tuple[str, Any]] = (
             (layout.string(str(key)) + layout.colon, item) for key, item in value.items()
@@ -91,8 +95,7 @@ def _write(value: Any, out: list[str], layout: _Layout, depth: int) -> None:
     elif isinstance(value, list | tuple):
         members, brackets = (("", item) for item in value), "[]"
     else:
-        out.append(_scalar(value, layout.string))
-        return
+        raise TypeError(f"cannot write {type(value).__name__} as JSON")
     if depth >= MAX_DEPTH:
         out.append(layout.string(_TOO_DEEP))
         return
@@ -106,7 +109,7 @@ def _write(value: Any, out: list[str], layout: _Layout, depth: int) -> None:
     out.append(layout.newline + layout.step * depth + brackets[1] if separator else brackets[1])
 
 
-def _scalar(value: Any, string: Callable[[str], str]) -> str:
+def _scalar(value: str | float | None, string: Callable[[str], str]) -> str:
     if isinstance(value, str):
         return string(value)
     if value is None:
@@ -115,9 +118,7 @@ def _scalar(value: Any, string: Callable[[str], str]) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return int.__repr__(value)
-    if isinstance(value, float):
-        return json_float(value) if math.isfinite(value) else string(_not_finite(value))
-    raise TypeError(f"cannot write {type(value).__name__} as JSON")
+    return json_float(value) if math.isfinite(value) else string(_not_finite(value))
 
 
 def _string(text: str) -> str:

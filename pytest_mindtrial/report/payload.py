@@ -226,11 +226,12 @@ def _validation(result: Result) -> dict[str, Any] | None:
 def _part(record: Any, **forms: Any) -> dict[str, Any]:
     """Return a record as plain data with cut texts; ``forms`` turn single fields into what the page shows."""
     data = {name: form(getattr(record, name)) for name, form in forms.items()}
-    return {**_plain({key: value for key, value in _fields(record).items() if key not in forms}), **data}
-
-
-def _fields(record: Any) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in record.__dataclass_fields__ if name != "semantic"}
+    for name in record.__dataclass_fields__:
+        value = getattr(record, name)
+        # Fields without content are left out; "permanent" (transient: false) is content.
+        if name not in forms and name != "semantic" and (value or name == "transient"):
+            data[name] = _plain(value)
+    return data
 
 
 def _plain(value: Any) -> Any:

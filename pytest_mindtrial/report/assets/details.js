@@ -6,7 +6,7 @@ const titled = (title, ...content) => (content.flat(Infinity).some(Boolean) ? [e
 
 function smallTable(heads, rows) {
   return el("div", { class: "scroll" }, el("table", { class: "small" },
-    el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
+    heads ? el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))) : null,
     el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell) => el("td", {}, cell ?? UNKNOWN)))))));
 }
 
@@ -98,15 +98,16 @@ function factsSection(row, body) {
     ["Finished", body.finished_at], ["Suite", row.suite], ["Category", row.category], ["Difficulty", row.difficulty],
     ["Tags", row.tags.join(", ")], ["Cost", row.cost === null ? "" : money(row.cost, row.currency)],
     ["Definition", body.definition], ["Run configuration", body.run_config]].filter(([, value]) => value);
-  return el("section", {}, el("h3", {}, "Attempt"), smallTable(["", ""], facts.map(([label, value]) =>
+  return el("section", {}, el("h3", {}, "Attempt"), smallTable(null, facts.map(([label, value]) =>
     [label, el("span", { class: label === "Run configuration" ? "text" : null }, value)])));
 }
 
 function detailsRow(row, columns) {
   const body = bodyOf(row);
   return el("tr", { class: "details", id: `${row.id}-details` }, el("td", { colspan: columns },
-    el("div", { class: "details-grid" }, errorSection(body), answerSection(body), validationSection(body), requestsSection(body),
-      transcriptSection(body), factsSection(row, body))));
+    el("div", { class: "details-grid" },
+      el("div", {}, errorSection(body), answerSection(body), requestsSection(body)),
+      el("div", {}, validationSection(body), transcriptSection(body), factsSection(row, body)))));
 }
 
 // A page from disk is often not allowed to use the clipboard interface; then the text is offered for copying by hand.

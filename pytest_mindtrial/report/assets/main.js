@@ -12,7 +12,8 @@ function renderReport() {
       INDEX.cut ? ` · ${INDEX.cut}` : ""));
   renderSummary();
   renderResults();
-  followLink();
+  // The browser's own jump to the fragment comes with the load event and takes the focus away.
+  window.addEventListener("load", () => setTimeout(followLink));
   window.addEventListener("hashchange", followLink);
 }
 

@@ -16,7 +16,7 @@ const RESULT_COLUMNS = [
   { key: "task", label: "Task", value: (row) => row.task, show: (row) => [
     linkButton(row.task, "Show only this task", () => narrow({ task: `^${escapeRegexp(row.task)}$`, isRegexp: true })),
     row.repeat === null ? null : el("span", { class: "badge" }, `repeat ${row.repeat}`),
-    row.toolCalls ? el("span", { class: "badge", title: `Tools used: ${toolNames(row)}` }, `🔧 ${row.toolCalls}`) : null] },
+    row.toolCalls ? el("span", { class: "badge", title: `Tools used: ${toolNames(row)}` }, `${row.toolCalls} tool ${row.toolCalls === 1 ? "call" : "calls"}`) : null] },
   { key: "status", label: "Status", value: (row) => KINDS.indexOf(row.kind), show: (row) => kindMark(row.kind, () => narrow({ kind: row.kind })) },
   { key: "duration", label: "Time", number: true, title: "Model time: no waiting, no tools, no validation", value: (row) => row.duration,
     show: (row) => duration(row.duration) },

@@ -14,7 +14,7 @@ function renderHead() {
       fact("Concurrency", EVALUATION.concurrency === null ? "" : `${EVALUATION.concurrency} per provider`)),
     EVALUATION.is_complete ? null : el("p", { class: "banner", role: "status", id: "incomplete" },
       el("strong", {}, "Incomplete. "),
-      `${EVALUATION.incomplete_reason || "The session ended early"}. `,
+      `${sentence(EVALUATION.incomplete_reason || "the session ended early")}. `,
       EVALUATION.expected === null ? "" : `${integer(reported)} of ${integer(EVALUATION.expected)} results were reported; `
         + "every number below stands for those only."),
     INDEX.runs.some((run) => run.is_mock) ? el("p", { class: "banner", role: "status", id: "mock" },
@@ -22,6 +22,8 @@ function renderHead() {
     renderTiles(),
   ];
 }
+
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function renderTiles() {
   const all = aggregate(ROWS);
@@ -45,32 +47,28 @@ const SUMMARY_COLUMNS = [
     run.is_mock ? el("span", { class: "badge warn" }, "mock") : null,
     run.model && run.model !== run.run ? el("div", { class: "sub" }, run.model) : null] },
   ...KINDS.map((kind) => ({ key: kind, label: kind, number: true, value: (run) => run[kind], show: countCell(kind) })),
-  { key: "pass", label: "Pass rate", number: true, title: "Passed of passed, failed and error", value: (run) => run.passRate,
-    show: (run) => [percent(run.passRate), intervalPlot(run.passRate, run.interval)] },
-  { key: "interval", label: "95 % interval", number: true, title: "Wilson score interval of the pass rate, in percent",
-    value: (run) => (run.interval ? run.interval[0] : null), show: (run) => intervalText(run.interval) },
-  { key: "n", label: "n", number: true, title: "Results in the pass rate", value: (run) => run.count, show: (run) => integer(run.count) },
+  { key: "pass", label: "Pass rate", number: true, title: "Passed of passed, failed and error, with the 95 % interval", value: (run) => run.passRate,
+    show: (run) => [percent(run.passRate), intervalPlot(run.passRate, run.interval),
+      el("div", { class: "sub", title: "95 % Wilson score interval in percent, and the number of results it rests on" },
+        run.interval ? `${intervalText(run.interval)} · n ${integer(run.count)}` : "n 0")] },
   { key: "accuracy", label: "Accuracy", number: true, title: "Passed of passed and failed", value: (run) => run.accuracy,
     show: (run) => percent(run.accuracy) },
   { key: "errors", label: "Error rate", number: true, title: "Errors of passed, failed and error", value: (run) => run.errorRate,
     show: (run) => percent(run.errorRate) },
-  { key: "p50", label: "p50", number: true, title: "Model time of an attempt: half of them took no longer", value: (run) => run.p50_ns,
-    show: (run) => duration(run.p50_ns) },
-  { key: "p95", label: "p95", number: true, title: "Model time of an attempt: 95 % of them took no longer", value: (run) => run.p95_ns,
-    show: (run) => duration(run.p95_ns) },
+  { key: "time", label: "p50 / p95", number: true, title: "Model time of an attempt: half of them, and 95 % of them, took no longer",
+    value: (run) => run.p50_ns, show: (run) => (run.p50_ns === null ? UNKNOWN : `${duration(run.p50_ns)} / ${duration(run.p95_ns)}`) },
   { key: "total", label: "Total time", number: true, title: "Model time of all results", value: (run) => run.total_ns,
     show: (run) => duration(run.total_ns) },
-  { key: "input", label: "Tokens in", number: true, title: "Candidate input tokens, cache included", value: (run) => run.input_tokens,
-    show: (run) => integer(run.input_tokens) },
-  { key: "output", label: "Tokens out", number: true, title: "Candidate output tokens, reasoning included",
-    value: (run) => run.output_tokens, show: (run) => integer(run.output_tokens) },
+  { key: "tokens", label: "Tokens in / out", number: true, value: (run) => run.input_tokens,
+    title: "Candidate tokens: input with cache, output with reasoning; judges excluded",
+    show: (run) => `${integer(run.input_tokens)} / ${integer(run.output_tokens)}` },
   { key: "cost", label: "Cost", number: true, title: "Candidate cost; a dash where it is unknown", value: (run) => run.cost,
     show: (run) => money(run.cost, run.currency) },
-  { key: "judges", label: "Judge cost", number: true, title: "Judges' cost; a dash where unknown or none ran", value: (run) => run.judge_cost,
+  { key: "judges", only: (run) => run.judge_cost !== null, label: "Judges", number: true, title: "Judges' cost; a dash where unknown or none ran", value: (run) => run.judge_cost,
     show: (run) => money(run.judge_cost, run.judge_currency) },
-  { key: "retries", label: "Retries", number: true, title: "Requests that were repeated", value: (run) => run.retries,
+  { key: "retries", only: (run) => run.retries, label: "Retries", number: true, title: "Requests that were repeated", value: (run) => run.retries,
     show: (run) => el("span", { class: run.retries ? null : "zero" }, integer(run.retries)) },
-];
+].filter((column) => !column.only || INDEX.runs.some(column.only));
 
 let summaryOrder = { key: "", ascending: true };
 
@@ -99,7 +97,7 @@ function renderSummary() {
   const table = el("table", { id: "summary-table" },
     tableHead(SUMMARY_COLUMNS, summaryOrder, (key) => { summaryOrder = nextOrder(summaryOrder, key); renderSummary(); }),
     el("tbody", {}, runs.map((run) => el("tr", { class: "row" }, SUMMARY_COLUMNS.map((item) =>
-      el("td", { class: item.number ? "number" : null }, item.key === "select" ? runBox(run) : item.show(run)))))));
+      el("td", { class: item.number ? "number" : item.key }, item.key === "select" ? runBox(run) : item.show(run)))))));
   const note = selectedRuns.size ? `${selectedRuns.size} of ${INDEX.runs.length} selected` : "Select runs to compare or analyze them";
   document.getElementById("summary").replaceChildren(
     el("header", {}, el("h2", {}, "Summary"), el("span", { class: "sub grow", role: "status" }, note),
