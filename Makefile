@@ -33,9 +33,8 @@ demo: $(DEMO_STAMP) ## evaluate two mock models and a small real one; needs no k
 	echo
 	echo "The report is in $${report:?no report was written}; open it in a browser."
 
-test: $(DEV_STAMP) ## check style and types and run all tests, with coverage
+test: $(DEV_STAMP) lint ## check style and types and run all tests, with coverage
 	@scripts/install-system-packages
-	$(MAKE) --no-print-directory lint
 	scripts/with-docker-engine $(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered $(PYTEST)
 
 lint: $(DEV_STAMP) ## check style and types
