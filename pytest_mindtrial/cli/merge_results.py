@@ -12,6 +12,7 @@ from pytest_mindtrial.cli.console import say
 from pytest_mindtrial.cli.flags import Flags
 from pytest_mindtrial.cli.inputs import read_inputs
 from pytest_mindtrial.cli.outputs import write_documents
+from pytest_mindtrial.core.display import one_line
 
 __all__ = ["run"]
 
@@ -25,12 +26,14 @@ def run(flags: Flags) -> int:
     now = datetime.now().astimezone()
     inputs = read_inputs(paths, now)
     for merged in inputs.merged.runs:
-        say(f"{merged.provider} {merged.run}: {merged.total} results, {merged.updated} tasks updated")
+        name = one_line(f"{merged.provider} {merged.run}")
+        say(f"{name}: {merged.total} results, {merged.updated} tasks updated")
     for note in inputs.merged.notes:
-        say(note)
+        say(one_line(note))
     if flags.is_on("verbose"):
         for result in inputs.results:
-            say(f"  {result.provider} {result.run} {result.task}: {result.kind.value} ({result.trace_id})")
+            name = one_line(f"{result.provider} {result.run} {result.task}")
+            say(f"  {name}: {result.kind.value} ({one_line(result.trace_id)})")
     formats = [name for name in ("html", "csv", "json") if flags.is_on(name)]
     write_documents(inputs, formats, flags.text("output-dir"), flags.text("output-basename"), now)
     return 0

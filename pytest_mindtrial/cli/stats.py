@@ -10,6 +10,7 @@ from datetime import datetime
 from pytest_mindtrial.cli.console import print_document, say
 from pytest_mindtrial.cli.flags import Flags
 from pytest_mindtrial.cli.inputs import read_inputs
+from pytest_mindtrial.core.display import one_line
 from pytest_mindtrial.results.stats import compute_stats
 from pytest_mindtrial.results.stats_filters import DIMENSIONS, Filters, parse_group_by
 from pytest_mindtrial.results.stats_writers import check_stats_format, write_stats
@@ -33,7 +34,7 @@ def run(flags: Flags) -> int:
         return 0
     inputs = read_inputs(paths, datetime.now().astimezone())
     for note in inputs.merged.notes:
-        say(note)
+        say(one_line(note))
     groups = compute_stats(inputs.results, group_by, filters)
     print_document(write_stats(groups, group_by, stats_format, extended=flags.is_on("extended")))
     return 0

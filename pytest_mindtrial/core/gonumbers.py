@@ -12,13 +12,32 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["go_float", "go_json", "json_float"]
+__all__ = ["LiteralFloat", "go_float", "go_json", "json_float"]
 
 MAX_DEPTH = 200
 """Deepest nesting of lists and maps that is written."""
 
 _SPECIAL = re.compile("[\u2028\u2029\ud800-\udfff]")
 _SPECIAL_HTML = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+
+
+class LiteralFloat(float):
+    """A float that remembers how it was written, for numbers with more digits than a float holds.
+
+    JSON writers copy the literal; it computes like the nearest float.
+    """
+
+    __slots__ = ("literal",)
+    literal: str
+
+    def __new__(cls, literal: str) -> LiteralFloat:
+        """Keep the literal beside the value."""
+        self = super().__new__(cls, literal)
+        self.literal = literal
+        return self
+
+    def __reduce__(self) -> tuple[type[LiteralFloat], tuple[str]]:
+        return LiteralFloat, (self.literal,)
 
 
 def go_float(value: float) -> str:
@@ -46,6 +65,8 @@ def json_float(value: float) -> str:
     """
     if not math.isfinite(value):
         raise ValueError(f"{go_float(value)} cannot be written as JSON")
+    if isinstance(value, LiteralFloat):
+        return value.literal
     sign, digits, exponent = _shortest(value)
     if value != 0 and not 1e-6 <= abs(value) < 1e21:
         return sign + _scientific(digits, exponent, width=1)

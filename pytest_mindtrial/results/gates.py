@@ -18,7 +18,7 @@ from pytest_mindtrial.core.durations import format_duration
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.core.values import Kind
 from pytest_mindtrial.results.compare import Comparison, RunComparison
-from pytest_mindtrial.results.costs import candidate_cost, judge_cost, total_cost
+from pytest_mindtrial.results.costs import Spent, candidate_cost, judge_cost, total_cost
 from pytest_mindtrial.results.gate_expression import GateExpression, Metric
 from pytest_mindtrial.results.significance import smallest_p
 from pytest_mindtrial.results.statistics import count_kinds, percentile, wilson_interval
@@ -156,10 +156,7 @@ def _pass_rate_lower(_: Metric, results: Sequence[Result]) -> _Measured:
     """Measure the interval's lower end; repeats of one task count as one piece of evidence, which is cautious."""
     tasks = _by_item(results)
     counts = count_kinds(results)
-    if not counts.attempted:
-        return _Measured(None, 0, "no results")
-    share = counts.passed / counts.attempted
-    interval = wilson_interval(share * len(tasks), len(tasks))
+    interval = wilson_interval((counts.pass_rate or 0.0) * len(tasks), len(tasks))
     if interval is None:
         return _Measured(None, 0, "no results")
     repeats = f" over {len(tasks)} tasks" if len(tasks) != counts.attempted else ""
@@ -167,10 +164,10 @@ def _pass_rate_lower(_: Metric, results: Sequence[Result]) -> _Measured:
     return _Measured(interval.lower, counts.attempted, evidence, interval.upper)
 
 
-def _money(cost_of: Callable[[Result], object]) -> Callable[[Metric, Sequence[Result]], _Measured]:
+def _money(cost_of: Callable[[Result], Spent]) -> Callable[[Metric, Sequence[Result]], _Measured]:
     def measure(_: Metric, results: Sequence[Result]) -> _Measured:
         attempted = [result for result in results if result.kind is not Kind.SKIPPED]
-        spent = total_cost(map(cost_of, attempted))  # type: ignore[arg-type]  # both cost functions return Spent
+        spent = total_cost(map(cost_of, attempted))
         if spent.amount is None:
             why = "a price, a counter or a common currency is missing" if spent.is_unknown else "nothing was priced"
             return _Measured(None, len(attempted), why)

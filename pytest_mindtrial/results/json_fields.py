@@ -12,32 +12,11 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from pytest_mindtrial.core.errors import ResultsError
+from pytest_mindtrial.core.gonumbers import LiteralFloat
 
-__all__ = ["Fields", "LiteralFloat", "parse_json"]
+__all__ = ["Fields", "parse_json"]
 
 _NAMES = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", int: "an integer", float: "a number"}
-
-
-class LiteralFloat(float):
-    """A float that remembers how it was written, for numbers with more digits than a float holds.
-
-    Its `repr` is the literal, so that the JSON writers copy it; it computes like the nearest float.
-    """
-
-    __slots__ = ("_literal",)
-    _literal: str
-
-    def __new__(cls, literal: str) -> LiteralFloat:
-        """Keep the literal beside the value."""
-        self = super().__new__(cls, literal)
-        self._literal = literal
-        return self
-
-    def __repr__(self) -> str:
-        return self._literal
-
-    def __reduce__(self) -> tuple[type[LiteralFloat], tuple[str]]:
-        return LiteralFloat, (self._literal,)
 
 
 def _number(literal: str) -> float:

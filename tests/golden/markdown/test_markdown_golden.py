@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,11 @@ def test_reports(name: str) -> None:
     decision = decide(outcomes, results, SessionFacts(len(results), len(results), 1)) if results else None
     comparison = compare(results, results) if results else None
     check_golden(HERE / f"{name}.md", render_markdown(results, INFO, decision, comparison))
+
+
+def test_mock_answers_are_announced() -> None:
+    result = dataclasses.replace(attempt("t"), is_mock=True)
+    assert "Some answers came from the mock provider" in render_markdown([result], INFO)
 
 
 def test_an_incomplete_evaluation_says_so() -> None:

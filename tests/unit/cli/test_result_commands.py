@@ -78,6 +78,15 @@ def test_our_journals_are_read(mindtrial: Command, tmp_path: Path) -> None:
     assert [item["Task"] for item in json.loads(done.out)["Results"]["mock"]] == ["free"]
 
 
+def test_a_torn_journal_is_announced(mindtrial: Command, tmp_path: Path) -> None:
+    path = journal(tmp_path / "x.jsonl", complete=False)
+    with open(path, "a", encoding="utf-8") as file:
+        file.write('{"type": "attempt", "resu')
+    done = mindtrial("--input", path, "stats")
+    assert done.status == 0
+    assert "a line was cut off when its session was killed" in done.err
+
+
 def journal(path: Path, *, complete: bool) -> str:
     writer = Journal(path, EvaluationInfo(seed="s"), Redactor())
     for result in full():
@@ -231,6 +240,15 @@ def test_convert_into_a_directory(mindtrial: Command, results_json: str, tmp_pat
     done = mindtrial("convert", results_json, "--to", "csv", "--output", str(tmp_path))
     assert done.status == 3
     assert "cannot write" in done.err
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_names_in_progress_messages(mindtrial: Command, tmp_path: Path, text: str) -> None:
+    path = save(tmp_path / "h.json", [attempt(text, provider=text, run=text, seed=text)])
+    done = mindtrial("--input", path, "--html=false", "--verbose", "merge-results")
+    assert done.status == 0
+    assert len(done.err.splitlines()) == 3
+    assert not any(mark in done.err for mark in "\x1b\x00\u202e")
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)

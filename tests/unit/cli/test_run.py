@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,9 @@ from typing import Any
 import pytest
 
 from pytest_mindtrial.cli import run as run_module
+from pytest_mindtrial.cli import validate as validate_module
+from tests.support.sample_results import attempt
+from tests.unit.cli.conftest import save
 
 Command = Any
 
@@ -149,6 +153,37 @@ def test_mistakes(mindtrial: Command, suite: Path, flags: list[str], message: st
     done = mindtrial(*flags, "run")
     assert done.status == 1
     assert message in done.err
+
+
+def test_no_task_file(mindtrial: Command, suite: Path) -> None:
+    (suite / "config.yaml").write_text(CONFIG.replace("  task-source: tasks.yaml\n", ""))
+    for command in ("run", "validate"):
+        done = mindtrial(command)
+        assert done.status == 1
+        assert "task-source" in done.err
+
+
+@pytest.mark.parametrize("status, expected", [(0, 0), (5, 0), (1, 1), (4, 1)])
+def test_validate(mindtrial: Command, suite: Path, monkeypatch: pytest.MonkeyPatch, status: int, expected: int) -> None:
+    (suite / "tasks.yaml").write_text(TASKS.replace("expected-result:", "repeat: 3\n      expected-result:"))
+    lines: list[list[str]] = []
+
+    def pytest_run(line: list[str], **_: object) -> subprocess.CompletedProcess[bytes]:
+        lines.append(line)
+        return subprocess.CompletedProcess(line, status, b"what pytest said", b"")
+
+    monkeypatch.setattr(validate_module.subprocess, "run", pytest_run)
+    past = [attempt("sum", provider="mock", run="good")]
+    done = mindtrial("validate", "tasks.yaml", "--baseline", save(suite / "old.json", past))
+    assert done.status == expected
+    assert {"--collect-only", "tasks.yaml", "--mt-config=config.yaml", "--mt-json=false"} <= set(lines[0])
+    if expected:
+        assert (done.out, "what pytest said" in done.err) == ("", True)
+    else:
+        assert done.out.splitlines() == [
+            "tasks.yaml: 3 tasks × 2 runs = 6 items, valid",
+            "cost forecast: 0.0180 USD for 3 of 6 items; 3 more have no earlier result with a known cost",
+        ]
 
 
 def test_the_log(mindtrial: Command, suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from pytest_mindtrial.core.values import Kind
 from pytest_mindtrial.results.compare import compare
 from pytest_mindtrial.results.gate_expression import parse_gate
 from pytest_mindtrial.results.gates import Answer, GateOutcome, evaluate_baseline, evaluate_gate, evaluate_pins
-from tests.support.sample_results import attempt
+from tests.support.sample_results import HOSTILE, attempt
 
 P, F, E, S = Kind.PASSED, Kind.FAILED, Kind.ERROR, Kind.SKIPPED
 GREEN, RED, UNDECIDED = Answer.GREEN, Answer.RED, Answer.UNDECIDED
@@ -95,6 +95,7 @@ def test_too_few_attempts_are_undecided() -> None:
     assert outcome.answer is UNDECIDED
     assert "2 of 2 tasks have fewer than 3 attempts" in outcome.arithmetic
     assert one("pass^3 >= 0.5", []).answer is UNDECIDED
+    assert one("pass^1 >= 0.5", results("PS")).value == 1
 
 
 def test_unknown_costs_are_undecided() -> None:
@@ -145,3 +146,16 @@ def test_regression_against_a_baseline(old: str, new: str, answer: Answer) -> No
 def test_the_level_can_be_chosen() -> None:
     (outcome,) = evaluate_baseline(compare(results("PPPP"), results("FFFF")), level=0.1)
     assert outcome.answer is RED
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_names_stay_on_one_harmless_line(text: str) -> None:
+    items = [attempt(text, run=text, provider=text)]
+    outcomes = [
+        *evaluate_gate(parse_gate("pass-rate >= 1 per run"), items),
+        *evaluate_pins([(text, text, text)], items),
+        *evaluate_baseline(compare(items, items)),
+    ]
+    for outcome in outcomes:
+        assert len(outcome.line.splitlines()) == 1
+        assert not any(mark in outcome.line for mark in "\x1b\x00\u202e\ud83d")

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from pytest_mindtrial.core.errors import ResultsError
+from pytest_mindtrial.core.gonumbers import LiteralFloat
 from pytest_mindtrial.core.jsontext import pretty_json
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.core.values import Kind
 from pytest_mindtrial.results.evaluation import EvaluationInfo
-from pytest_mindtrial.results.json_fields import LiteralFloat, parse_json
+from pytest_mindtrial.results.json_fields import parse_json
 from pytest_mindtrial.results.json_reader import Header, parse_results_json, read_results_json
 from pytest_mindtrial.results.json_writer import document, write_json
 
@@ -217,7 +218,7 @@ def test_a_literal_float_computes_and_pickles() -> None:
     number = LiteralFloat("0.50000000000000000000")
     copy = pickle.loads(pickle.dumps(number))
     assert number == 0.5
-    assert repr(copy) == "0.50000000000000000000"
+    assert copy.literal == "0.50000000000000000000"
 
 
 @pytest.mark.parametrize(
