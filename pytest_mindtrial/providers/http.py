@@ -21,7 +21,6 @@ httpx is used where it is stronger: when ``HTTPS_PROXY``, ``HTTP_PROXY`` or ``AL
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
 import ssl
 import zlib
@@ -34,11 +33,12 @@ from urllib.parse import SplitResult, urlsplit
 from pytest_mindtrial.core.errors import ConfigError, TransportError
 from pytest_mindtrial.providers._http_connection import Deadlines, RawReply
 from pytest_mindtrial.providers._http_pool import IDLE_LIMIT_S, Pool
+from pytest_mindtrial.suite.keys import is_loopback
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Deadlines", "Http", "HttpReply", "HttpRequest", "is_loopback"]
+__all__ = ["Deadlines", "Http", "HttpReply", "HttpRequest"]
 
 _BODY_LIMIT = 64 * 1024 * 1024
 _CODINGS = frozenset(("gzip", "x-gzip", "deflate"))
@@ -160,12 +160,11 @@ class Http:
 
     def _proxy_for(self, url: SplitResult) -> str | None:
         proxies = self._proxies
-        host = url.hostname or ""
-        if not proxies or is_loopback(host):
-            return None
+        if not proxies or is_loopback(url.geturl()):
+            return None  # a proxy cannot reach this machine's own servers, such as the local model
         from urllib.request import proxy_bypass
 
-        if proxy_bypass(url.netloc.rpartition("@")[2]) or proxy_bypass(host):
+        if proxy_bypass(url.netloc.rpartition("@")[2]) or proxy_bypass(url.hostname or ""):
             return None
         proxy = proxies.get(url.scheme) or proxies.get("all")
         return proxy if not proxy or "://" in proxy else f"http://{proxy}"
@@ -195,16 +194,6 @@ class Http:
                 await transport.aclose()
         headers = [(name.lower(), value) for name, value in reply.headers.raw]
         return RawReply(reply.status_code, headers, body, first_byte_at)
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether a host name or address is this machine; such hosts are never asked through a proxy."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _with_total(deadlines: Deadlines, total_s: float | None) -> Deadlines:

@@ -24,6 +24,7 @@ from pytest_mindtrial.providers.profiles import (
     profile_of,
     register_profile,
 )
+from pytest_mindtrial.suite.keys import is_loopback
 from pytest_mindtrial.suite.model import Provider, Run
 
 if TYPE_CHECKING:
@@ -145,15 +146,12 @@ def _address(profile: Profile, provider: Provider, key: Secret | None, *, key_fr
                 f"{profile.key_variable}",
                 provider.position,
             )
-    elif key_from_env and urlsplit(url).scheme == "http":
-        from pytest_mindtrial.providers.http import is_loopback
-
-        if not is_loopback(urlsplit(url).hostname or ""):
-            raise ConfigError(
-                f"the key from {profile.key_variable} is not sent to {url}, which is not encrypted: use https, or give "
-                "client-config.api-key if you mean it",
-                provider.position,
-            )
+    elif key_from_env and urlsplit(url).scheme == "http" and not is_loopback(url):
+        raise ConfigError(
+            f"the key from {profile.key_variable} is not sent to {url}, which is not encrypted: use https, or give "
+            "client-config.api-key if you mean it",
+            provider.position,
+        )
     return url
 
 

@@ -52,7 +52,7 @@ class Reply:
 
     Attributes:
         chunks: When given, the body is sent chunked, one HTTP chunk each.
-        gate: Wait for this event before the first byte.
+        gate: Wait for this event before the first byte; closing the server sets it.
         cut_after: Close the connection after this many body bytes (of what the head promised).
         reset: Close with RST instead of answering; with `cut_after`, RST after these bytes.
         raw: Send these bytes instead of a reply and close.
@@ -100,6 +100,7 @@ class Loopback:
         self._changed = threading.Condition()
         self._sockets: set[socket.socket] = set()
         self._closing = False
+        self._gates: set[threading.Event] = set()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.port: int = self._listener.getsockname()[1]
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
@@ -122,8 +123,11 @@ class Loopback:
                 raise AssertionError(f"{len(self.requests)} requests after {timeout_s} s, expected {count}")
 
     def close(self) -> None:
-        """Stop listening and drop all connections."""
+        """Stop listening, open all gates and drop all connections."""
         self._closing = True
+        with self._changed:
+            for gate in self._gates:
+                gate.set()
         _shut(self._listener)
         with self._changed:
             sockets = list(self._sockets)
@@ -144,6 +148,15 @@ class Loopback:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
+
+    def _wait_at(self, gate: threading.Event | None) -> None:
+        if gate is None:
+            return
+        with self._changed:
+            self._gates.add(gate)
+            if self._closing:
+                gate.set()
+        gate.wait(30)
 
     def _run(self, target: Callable[..., None], *args: Any) -> None:
         thread = threading.Thread(target=target, args=args, daemon=True, name="loopback")
@@ -179,6 +192,7 @@ class Loopback:
                         self._changed.notify_all()
                     if reply is None:
                         reply = self._respond(received) if self._respond else Reply(b"script exhausted", 599)
+                    self._wait_at(reply.gate)
                     if not _answer(connection, reply):
                         return
         except OSError:
@@ -213,8 +227,6 @@ def _receive(stream: Any, number: int) -> Received | None:
 
 def _answer(connection: socket.socket, reply: Reply) -> bool:
     """Send one reply; False when the connection must be closed."""
-    if reply.gate is not None:
-        reply.gate.wait(30)
     if reply.raw is not None:
         connection.sendall(reply.raw)
         return False
