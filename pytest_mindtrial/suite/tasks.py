@@ -19,7 +19,7 @@ from pytest_mindtrial.suite.gotemplate import TemplateError
 from pytest_mindtrial.suite.json_schema import rfc3339_dates
 from pytest_mindtrial.suite.merge import SystemPrompt, file_settings, merge_rules, merge_service_inputs, merge_tools
 from pytest_mindtrial.suite.model import FileRef, Rules, Suite, Task
-from pytest_mindtrial.suite.nodes import ROOT, Document, Node, Path, SequenceNode, child
+from pytest_mindtrial.suite.nodes import ROOT, Document, Node, Path, ScalarNode, SequenceNode, child
 from pytest_mindtrial.suite.problems import Problems
 from pytest_mindtrial.suite.task_models import FileModel, RulesModel, TaskConfigModel, TaskFileModel, TaskModel
 from pytest_mindtrial.suite.task_rules import check_service_inputs, check_task
@@ -76,16 +76,23 @@ def _read_tasks(problems: Problems, defaults: TaskConfigModel | None, base_dir: 
     names: dict[str, Node] = {}
     for index, node in enumerate(nodes.items):
         place: Path = (_TASKS, index)
+        _check_name(problems, node, place, names)
         model = decode(problems, node, TaskModel, place)
-        if model is None:
-            continue
-        if model.name in names:
-            first = problems.document.position(names[model.name])
-            problems.add_at(f"task name {model.name!r} is not unique, already used at {first}", node, place, "name")
-        names.setdefault(model.name, node)
-        if builder is not None:
+        if model is not None and builder is not None:
             tasks.append(builder.build(model, node, place))
     return tasks
+
+
+def _check_name(problems: Problems, node: Node, path: Path, names: dict[str, Node]) -> None:
+    """Refuse a name used before, whatever else is wrong with the task."""
+    name = child(node, "name")
+    if not isinstance(name, ScalarNode) or not name.value:
+        return
+    if name.value not in names:
+        names[name.value] = node
+    else:
+        place = problems.document.position(names[name.value])
+        problems.add(f"task name {name.value!r} is not unique, already used at {place}", name, (path, "name"))
 
 
 class _Builder:

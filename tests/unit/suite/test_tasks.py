@@ -106,6 +106,10 @@ def test_task_names_are_unique_and_exact(tasks_of):
     assert "tasks.yaml:4:14 task-config.tasks[1].name: task name 'A' is not unique, already used at " in message
     assert message.endswith("tasks.yaml:3:7")
     assert len(tasks_of(body("A", "a")).tasks) == 2
+    twice = "task-config: {tasks: [{name: A, promt: x}, {name: A, promt: x}]}"
+    assert "task name 'A' is not unique" in refuse(tasks_of, twice)
+    same = body("A", "B").replace("tasks:\n    - ", "tasks:\n    - &t ") + "    - *t\n"
+    assert "task name 'A' is not unique" in refuse(tasks_of, same)
 
 
 @pytest.mark.parametrize(

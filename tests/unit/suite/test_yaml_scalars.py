@@ -185,7 +185,10 @@ def test_false_words(text):
     assert read_bool(text, resolve_plain(text)) is False
 
 
-@pytest.mark.parametrize("text, value", [("1", 1), ("0", 0), ("true", "true"), ("yEs", "yEs"), ("", None)])
+@pytest.mark.parametrize(
+    "text, value",
+    [("1", 1), ("0", 0), ("true", "true"), ("yEs", "yEs"), ("", None), ("t", "t"), ("F", "F"), ("oN", "oN")],
+)
 def test_no_truth(text, value):
     assert read_bool(text, value) is None
 
