@@ -39,6 +39,8 @@ def run(flags: Flags) -> int:
     path = Path(flags.text("config"))
     config = load_config(path)
     tasks = flags.text("tasks") or config.task_source
+    if not tasks:
+        raise ConfigError(f"{path} names no task-source; give --tasks")
     say(f"Working directory: {Path.cwd()}")
     say(f"Configuration: {path.resolve()}")
     say(f"Tasks: {Path(tasks).resolve()}")

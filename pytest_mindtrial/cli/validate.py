@@ -14,6 +14,7 @@ from pytest_mindtrial.cli.arguments import CommandParser
 from pytest_mindtrial.cli.console import print_document, say
 from pytest_mindtrial.cli.inputs import read_results
 from pytest_mindtrial.core.display import one_line
+from pytest_mindtrial.core.errors import ConfigError
 from pytest_mindtrial.results.forecast import Item, forecast_cost
 from pytest_mindtrial.suite.model import Config
 
@@ -30,7 +31,9 @@ def run(arguments: Sequence[str]) -> int:
     from pytest_mindtrial.suite.config import load_config  # pydantic is needed only here
 
     config = load_config(Path(options.config))
-    files = options.tasks or [config.task_source]
+    files = options.tasks or ([config.task_source] if config.task_source else [])
+    if not files:
+        raise ConfigError(f"{options.config} names no task-source; name task files")
     lines, items = [], []
     for file in files:
         found, line = _items(config, file)
