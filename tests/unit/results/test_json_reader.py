@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_mindtrial.core.errors import ResultsError
 from pytest_mindtrial.core.gonumbers import LiteralFloat
 from pytest_mindtrial.core.jsontext import pretty_json
-from pytest_mindtrial.core.record import Result
-from pytest_mindtrial.core.values import Kind
+from pytest_mindtrial.core.record import AnswerRecord, ErrorRecord, Metadata, Result, ToolUsageRecord
+from pytest_mindtrial.core.values import Kind, Usage
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 from pytest_mindtrial.results.json_fields import parse_json
 from pytest_mindtrial.results.json_reader import Header, parse_results_json, read_results_json
@@ -272,3 +274,50 @@ def test_unreadable_files_name_the_file(tmp_path: Path, content: bytes | None, m
     with pytest.raises(ResultsError, match=r"failed to read results: .*r\.json: ") as caught:
         read_results_json(path)
     assert message in str(caught.value)
+
+
+texts = st.text(max_size=12) | st.sampled_from(["", "\n", "a\r\nb", "\ud83d", "<&>\u2028", "=1+1", "\x00"])
+numbers = st.integers(0, 2**70)
+values = st.recursive(
+    st.none() | st.booleans() | numbers | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=5,
+)
+usages = st.builds(
+    Usage,
+    *[st.none() | numbers] * 5,
+    st.sampled_from([None, "cache_tokens_separate", "cache_tokens_included"]),
+    st.sampled_from([None, "reasoning_tokens_separate", "reasoning_tokens_included"]),
+)
+answers = st.builds(AnswerRecord, texts, texts, values, st.lists(values, max_size=3).map(tuple), usages)
+errors = st.builds(
+    ErrorRecord,
+    texts,
+    texts,
+    st.dictionaries(texts, texts, max_size=2),
+    usages,
+    st.dictionaries(texts, st.builds(ToolUsageRecord, numbers, numbers), max_size=2),
+    transient=st.sampled_from([None, True, False]),
+    from_validation=st.booleans(),
+)
+results = st.builds(
+    Result,
+    texts,
+    st.sampled_from(Kind),
+    texts,
+    st.sampled_from(["p", "q", "\u00e9"]),
+    texts,
+    values,
+    st.none() | st.lists(values, max_size=3).map(tuple),
+    evaluation_seed=texts,
+    metadata=st.builds(Metadata, texts, texts, texts, st.lists(texts, max_size=2).map(tuple)),
+    answer=st.none() | answers,
+    error=st.none() | errors,
+    duration_ns=numbers,
+)
+
+
+@given(st.lists(results, max_size=4))
+def test_what_is_written_is_read_and_written_again_as_the_same_bytes(items: list[Result]) -> None:
+    once = write_json(items, EvaluationInfo())
+    assert write_json(parse_results_json(once).results, EvaluationInfo()) == once
