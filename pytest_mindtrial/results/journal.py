@@ -28,6 +28,7 @@ from pytest_mindtrial.core.jsontext import cut_depth
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.core.wire import WIRE_VERSION, to_wire
 from pytest_mindtrial.results.evaluation import EvaluationInfo
+from pytest_mindtrial.results.redaction import redacted
 
 __all__ = ["Journal", "wire_line"]
 
@@ -65,14 +66,16 @@ class Journal:
         self._synced_ns = self._clock.monotonic_ns()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise self._failure("open", error) from error
+        self._file: int | None = handle
         try:
-            self._end_torn_line()
-            self._write(self._clean(_header(evaluation)))
+            self._end_torn_line(handle)
+            self._write(redacted(_header(evaluation), redact))
         except UserError:
-            self._abandon()
+            self._file = None
+            os.close(handle)
             raise
 
     def attempt(self, result: Result) -> None:
@@ -119,18 +122,9 @@ class Journal:
             wire = to_wire(result)
         except RecursionError:
             wire = to_wire(_shallow(result))
-        data = self._clean(cut_depth(wire))
-        return data, zlib.crc32(json.dumps(data).encode())
-
-    def _clean(self, value: Any) -> Any:
         # Before encoding: a secret with a quotation mark looks different once it is JSON.
-        if isinstance(value, str):
-            return self._redact(value)
-        if isinstance(value, Mapping):
-            return {self._redact(key): self._clean(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self._clean(item) for item in value]
-        return value
+        data = redacted(cut_depth(wire), self._redact)
+        return data, zlib.crc32(json.dumps(data).encode())
 
     def _write(self, fields: Mapping[str, Any]) -> None:
         line = wire_line(fields)
@@ -160,19 +154,13 @@ class Journal:
                 os.ftruncate(handle, size)
             raise
 
-    def _end_torn_line(self) -> None:
-        assert self._file is not None
+    def _end_torn_line(self, handle: int) -> None:
         try:
-            size = os.fstat(self._file).st_size
-            if size and os.pread(self._file, 1, size - 1) != b"\n":
-                self._append(self._file, b"\n")
+            size = os.fstat(handle).st_size
+            if size and os.pread(handle, 1, size - 1) != b"\n":
+                self._append(handle, b"\n")
         except OSError as error:
             raise self._failure("continue", error) from error
-
-    def _abandon(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
 
     def _failure(self, action: str, error: OSError) -> UserError:
         reason = error.strerror or str(error)

@@ -86,6 +86,6 @@ function analysisTable(rows, id) {
   return el("table", { id }, tableHead(columns, analysisOrder, (key) => { analysisOrder = nextOrder(analysisOrder, key); refreshAnalysis(); }),
     el("tbody", {}, shown.map((group) => el("tr", { class: "row" }, columns.map((column) => {
       const value = column.value(group);
-      return el("td", { class: column.number ? "number" : null }, value === null ? UNKNOWN : column.text(value, group));
+      return el("td", { class: column.number ? "number" : column.key }, value === null ? UNKNOWN : column.text(value, group));
     })))));
 }

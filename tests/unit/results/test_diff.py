@@ -111,6 +111,11 @@ def test_merge_joins_neighbours() -> None:
     assert merge([Piece("=", "a"), Piece("=", ""), Piece("=", "b")]) == [Piece("=", "ab")]
 
 
+def test_an_edit_may_move_to_the_end_of_the_text() -> None:
+    pieces = [Piece("=", "xy"), Piece("+", "ab"), Piece("=", "aba")]
+    assert semantic(pieces) == [Piece("=", "xyaba"), Piece("+", "ba")]
+
+
 def test_edits_are_not_moved_between_cr_and_lf() -> None:
     pieces = [Piece("=", "a\r"), Piece("+", "\nb\r"), Piece("=", "\nc")]
     assert semantic(pieces) == [Piece("=", "a\r\n"), Piece("+", "b\r\n"), Piece("=", "c")]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -213,6 +215,24 @@ def test_an_answer_nested_beyond_reason_is_cut(journal: Journal, path: Path) -> 
     journal.attempt(one(got=value, want=(value,), answer=AnswerRecord("", "", value, (value,))))
     journal.attempt(one("T2", got=value, want=None))
     assert "nested deeper" in str(read_journal(path).results[0].got)
+
+
+def test_a_killed_process_loses_nothing(path: Path) -> None:
+    script = (
+        "import os, signal, sys, pathlib\n"
+        "from pytest_mindtrial.core.record import Result\n"
+        "from pytest_mindtrial.core.values import Kind\n"
+        "from pytest_mindtrial.results.evaluation import EvaluationInfo\n"
+        "from pytest_mindtrial.results.journal import Journal\n"
+        "journal = Journal(pathlib.Path(sys.argv[1]), EvaluationInfo(), str)\n"
+        "for number in range(30):\n"
+        "    journal.attempt(Result(str(number), Kind.PASSED, 't', 'p', 'r'))\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script, str(path)], check=False).returncode == -9
+    content = read_journal(path)
+    assert len(content.results) == 30
+    assert (content.torn, content.header.is_complete) == (False, False)
 
 
 def test_syncs_every_hundred_lines_or_second(path: Path, syncs: list[int]) -> None:
