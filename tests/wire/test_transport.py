@@ -104,6 +104,11 @@ def test_blank_lines_and_a_byte_order_mark_before_the_json(
     assert talk("deepseek", asking(sum_prompt)).text == ANSWER
 
 
+def test_a_reply_in_a_list_of_one_is_unwrapped(server: Loopback, talk: Talk, sum_prompt: Prompt) -> None:
+    server.script(json_reply([GOOD]))
+    assert talk("openai", asking(sum_prompt)).text == ANSWER
+
+
 def test_a_stream_gives_the_same_turn(server: Loopback, talk: Talk, sum_prompt: Prompt) -> None:
     server.script(json_reply(GOOD), sse_reply([": keep-alive\n\n", *STREAMED]))
     plain = talk("moonshotai", asking(sum_prompt))
