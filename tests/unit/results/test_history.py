@@ -85,6 +85,12 @@ def test_a_changed_task_is_not_flaky(history: History) -> None:
     assert history.flaky() == []
 
 
+def test_flips_are_counted_within_one_definition(history: History) -> None:
+    for number, (kind, definition) in enumerate([(F, "old"), (P, "new"), (F, "new")]):
+        history.add(night(number, kind, definition=definition), recorded_at=NOW)
+    assert history.flaky() == [FlakyTask("openai", "gpt", "t0", 1, 1, 1)]
+
+
 def test_repeats_that_disagree_are_flaky(history: History) -> None:
     history.add([attempt("t", P, repeat=1), attempt("t", F, repeat=2)], recorded_at=NOW)
     assert history.flaky() == [FlakyTask("openai", "gpt", "t", 1, 1, 1)]

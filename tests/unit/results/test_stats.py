@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_mindtrial.core.errors import ConfigError
-from pytest_mindtrial.core.record import AnswerRecord, ErrorRecord, Result
+from pytest_mindtrial.core.record import AnswerRecord, ErrorRecord, Result, ToolUsageRecord
 from pytest_mindtrial.core.values import Kind, Usage
 from pytest_mindtrial.results.costs import Spent, candidate_cost, judge_cost, total_cost
 from pytest_mindtrial.results.json_reader import read_results_json
@@ -96,6 +96,16 @@ def test_tokens_are_the_candidates() -> None:
     assert (group.reasoning_tokens.total, group.cache_write_tokens.total, group.cache_read_tokens.total) == (3, 4, 5)
     (group,) = compute_stats([judged], ("run",))
     assert (group.input_tokens.total, group.output_tokens.total) == (10, 5)
+
+
+def test_tool_calls_are_the_candidates() -> None:
+    tools = {"calc": ToolUsageRecord(3, 1), "find": ToolUsageRecord(2, 1)}
+    answer = AnswerRecord("", "", "", tool_usage=tools)
+    spent = ErrorRecord("E", "m", tool_usage={"calc": ToolUsageRecord(10, 1)})
+    both = dataclasses.replace(attempt("t", Kind.ERROR), answer=answer, error=spent)
+    judged = dataclasses.replace(both, error=dataclasses.replace(spent, from_validation=True))
+    assert compute_stats([both], ("run",))[0].tool_calls.total == 15
+    assert compute_stats([judged], ("run",))[0].tool_calls.total == 5
 
 
 def test_unreported_counters_are_no_samples() -> None:
