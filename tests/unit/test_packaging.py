@@ -86,6 +86,14 @@ def test_the_entry_points_lead_somewhere():
         assert module.is_file(), target
 
 
+def test_no_source_is_ignored_by_git():
+    """A pattern such as ``results/`` without a leading slash hides a package of that name from every commit."""
+    command = ["git", "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "pytest_mindtrial", "tests"]
+    done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True)
+    hidden = [name for name in done.stdout.split("\0") if name.endswith((".py", *DATA_ENDINGS))]
+    assert hidden == []
+
+
 # Written in pieces, so that this file does not find itself.
 FORBIDDEN = {
     "a folder of one machine": re.compile("/(?:wo" "rk|ro" r"ot|ho" r"me/\w+)/(?!\.\.)"),
