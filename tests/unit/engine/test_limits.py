@@ -7,13 +7,15 @@ import itertools
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from pytest_mindtrial.core.clock import FakeClock
 from pytest_mindtrial.engine.limits import Limiter, Limiters
 
 MINUTE_NS = 60_000_000_000
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
+"""No shrinking: it takes minutes here, and a schedule is as readable as a shorter one."""
 
 
 def most_in_a_minute(stamps: list[int]) -> int:
@@ -36,7 +38,7 @@ async def send_all(limiter: Limiter, clock: FakeClock, count: int) -> list[int]:
     return stamps
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, phases=PHASES)
 @given(
     per_minute=st.integers(1, 40),
     gaps=st.lists(st.floats(0, 90, allow_nan=False), min_size=1, max_size=120),
@@ -55,7 +57,7 @@ def test_no_sliding_minute_holds_more_than_the_limit(per_minute, gaps):
     assert most_in_a_minute(asyncio.run(scenario())) <= per_minute
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, phases=PHASES)
 @given(
     per_minute=st.integers(1, 20),
     delays=st.lists(st.floats(0, 50, allow_nan=False), min_size=30, max_size=60),
