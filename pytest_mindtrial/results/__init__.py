@@ -1,0 +1,3 @@
+"""Front of the results layer; see ARCHITECTURE.md."""
+
+__all__: list[str] = []
