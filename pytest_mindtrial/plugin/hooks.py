@@ -24,7 +24,7 @@ from pytest_mindtrial.plugin.fixtures import (  # noqa: F401 - pytest finds fixt
     mt_tools,
     mt_validator,
 )
-from pytest_mindtrial.plugin.recorder import Recorder, active_evaluation
+from pytest_mindtrial.plugin.recorder import EVALUATION, Recorder, active_evaluation
 
 _SUFFIXES = (".yaml", ".yml")
 
@@ -42,7 +42,8 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker that every item carries, the recorder, and the xdist side when xdist is there."""
+    """Check the options; register the marker that every item carries, the recorder, and the xdist side when xdist is there."""
+    options.read_settings(config)
     config.addinivalue_line("markers", "mindtrial: every item of a MindTrial task file")
     config.pluginmanager.register(Recorder(config), "mindtrial-recorder")
     if config.pluginmanager.has_plugin("xdist") and not hasattr(config, "workerinput"):
@@ -68,7 +69,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Generator[
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Turn a wrong configuration into a usage error, once collection is over."""
     result = yield
-    evaluation = active_evaluation(session.config)
+    evaluation = session.config.stash.get(EVALUATION, None)
     if evaluation is not None:
         evaluation.raise_usage_error()
     return result

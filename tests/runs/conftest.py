@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import pytest_mindtrial
+
+# An in-process sub-run drops the modules it imported itself; C extensions (yaml, pydantic) do not survive a second
+# import, so everything is imported before the first sub-run.
+for _module in pkgutil.walk_packages(pytest_mindtrial.__path__, "pytest_mindtrial."):
+    importlib.import_module(_module.name)
 
 CONFIG = """\
 config:
@@ -67,7 +76,7 @@ class Project:
         (self.path / "config.yaml").write_text(json.dumps({"config": config}), encoding="utf-8")
 
     def run(self, *args: str) -> pytest.RunResult:
-        return self.pytester.runpytest_inprocess("-p", "no:randomly", *args)
+        return self.pytester.runpytest_inprocess("-p", "no:hypothesispytest", "-p", "no:pytest_cov", *args)
 
     def run_process(self, *args: str) -> pytest.RunResult:
         return self.pytester.runpytest_subprocess(*args)
@@ -84,6 +93,10 @@ class Project:
     def journal(self, name: str = "results/out.journal.jsonl") -> list[dict[str, Any]]:
         lines = (self.path / name).read_text(encoding="utf-8").splitlines()
         return [json.loads(line) for line in lines]
+
+    def attempts(self, name: str = "results/out.journal.jsonl") -> list[dict[str, Any]]:
+        """Return the journalled attempts in the order of finishing."""
+        return [line["result"] for line in self.journal(name) if line["type"] == "attempt"]
 
 
 @pytest.fixture

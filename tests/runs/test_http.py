@@ -88,7 +88,11 @@ FAULTS = {
         "",
         "Error",
     ),
-    "filtered": ([json_reply(completion(finish_reason="content_filter"))], "", None),
+    "filtered": (
+        [json_reply(completion(finish_reason="content_filter", message={"role": "assistant", "content": None}))],
+        "",
+        "Error",
+    ),
     "unreadable answer": (
         [json_reply(completion(message={"role": "assistant", "content": "no json here"}))],
         "",
@@ -107,7 +111,7 @@ def test_faults_end_as_the_contract_says(project, server, name):
     result = project.run("tasks.yaml")
     entry = project.entries()[0]
     assert entry["Kind"] == (kind or "Error")
-    attempt = next(line for line in project.journal() if line["type"] == "attempt")
+    attempt = project.attempts()[0]
     if cause:
         assert attempt["requests"][-1]["cause"] == cause
         assert cause in result.stdout.str()
@@ -122,7 +126,7 @@ def test_429_with_retry_after_is_waited_for_and_recorded(project, server):
     started = time.monotonic()
     project.run("tasks.yaml").assert_outcomes(passed=1)
     assert time.monotonic() - started >= 0.2
-    attempt = next(line for line in project.journal() if line["type"] == "attempt")
+    attempt = project.attempts()[0]
     assert [(request["attempt"], request.get("cause", "")) for request in attempt["requests"]] == [
         (1, "http-429"),
         (2, ""),
@@ -161,7 +165,11 @@ config:
 
 def chunk(**delta: object) -> dict[str, object]:
     finish = delta.pop("finish", None)
-    return {"id": "x", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+    return {
+        "id": "x",
+        "object": "chat.completion.chunk",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+    }
 
 
 def test_a_streamed_answer_and_a_truncated_stream(project, server, monkeypatch):
@@ -180,9 +188,7 @@ def test_a_streamed_answer_and_a_truncated_stream(project, server, monkeypatch):
 def test_forty_requests_are_in_flight_together(project, server):
     gate = threading.Event()
     server.respond(lambda request: json_reply(completion(), gate=gate))
-    tasks = [
-        {"name": f"t{n}", "prompt": "q", "response-result-format": "w", "expected-result": "4"} for n in range(60)
-    ]
+    tasks = [{"name": f"t{n}", "prompt": "q", "response-result-format": "w", "expected-result": "4"} for n in range(60)]
     project.suite(json.dumps({"task-config": {"tasks": tasks}}), config(server))
     watcher = threading.Thread(target=lambda: (server.wait_for(40), gate.set()))
     watcher.start()
@@ -204,7 +210,9 @@ task-config:
 
 def test_a_judge_decides_and_its_usage_is_apart(project, server):
     server.script(json_reply(completion("The sea sleeps.")), json_reply(completion({"content": {"correct": True}})))
-    text = config(server) + f"""\
+    text = (
+        config(server)
+        + f"""\
   judges:
     - name: strict
       provider:
@@ -212,6 +220,7 @@ def test_a_judge_decides_and_its_usage_is_apart(project, server):
         client-config: {{endpoint: "{server.url}/v1", api-key: {KEY}}}
         runs: [{{name: big, model: gpt-4.1}}]
 """
+    )
     project.suite(JUDGED, text)
     project.run("tasks.yaml").assert_outcomes(passed=1)
     entry = project.entries()[0]
@@ -224,7 +233,9 @@ def test_a_judge_decides_and_its_usage_is_apart(project, server):
 def test_an_unreadable_judge_is_an_error_never_a_verdict(project, server):
     server.script(json_reply(completion("The sea sleeps.")))
     server.script(json_reply(completion(message={"role": "assistant", "content": "correct"})))
-    text = config(server) + f"""\
+    text = (
+        config(server)
+        + f"""\
   judges:
     - name: strict
       provider:
@@ -232,6 +243,7 @@ def test_an_unreadable_judge_is_an_error_never_a_verdict(project, server):
         client-config: {{endpoint: "{server.url}/v1", api-key: {KEY}}}
         runs: [{{name: big, model: gpt-4.1}}]
 """
+    )
     project.suite(JUDGED, text)
     result = project.run("tasks.yaml")
     result.assert_outcomes(errors=1)

@@ -6,9 +6,7 @@ import json
 
 
 def test_engine_records_stay_out_of_items(project):
-    tasks = [
-        {"name": f"t{n}", "prompt": "q", "response-result-format": "w", "expected-result": "x"} for n in range(6)
-    ]
+    tasks = [{"name": f"t{n}", "prompt": "q", "response-result-format": "w", "expected-result": "x"} for n in range(6)]
     project.suite(json.dumps({"task-config": {"tasks": tasks}}))
     project.write(
         "conftest.py",

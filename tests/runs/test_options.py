@@ -55,7 +55,9 @@ def test_json_and_html_are_written_by_default(project):
     result = project.run("tasks.yaml")
     names = sorted(path.name for path in (project.path / "results").iterdir())
     assert names == ["out.html", "out.journal.jsonl", "out.json"]
-    result.stdout.fnmatch_lines(["json:*results/out.json", "html:*results/out.html", "journal:*results/out.journal.jsonl"])
+    result.stdout.fnmatch_lines(
+        ["json:*results/out.json", "html:*results/out.html", "journal:*results/out.journal.jsonl"]
+    )
 
 
 def test_formats_can_be_switched(project):
@@ -63,7 +65,7 @@ def test_formats_can_be_switched(project):
     project.run("tasks.yaml", "--mt-csv", "--no-mt-html", "--mt-json=false")
     names = sorted(path.name for path in (project.path / "results").iterdir())
     assert names == ["out.csv", "out.journal.jsonl"]
-    rows = list(csv.DictReader((project.path / "results/out.csv").open()))
+    rows = list(csv.DictReader((project.path / "results/out.csv").read_text(encoding="utf-8").splitlines()))
     assert [row["Task"] for row in rows] == ["sum", "capital"]
 
 
@@ -108,7 +110,8 @@ def test_an_output_dir_that_cannot_be_written_stops_before_anything_is_sent(proj
 
 def test_a_missing_key_of_a_selected_run_is_a_usage_error(project, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    project.suite(config="""\
+    project.suite(
+        config="""\
 config:
   output-dir: results
   task-source: tasks.yaml
@@ -117,7 +120,8 @@ config:
       runs: [{name: mini, model: gpt-4o-mini}]
     - name: mock
       runs: [{name: free, model: mock}]
-""")
+"""
+    )
     result = project.run("tasks.yaml")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: *OPENAI_API_KEY*"])

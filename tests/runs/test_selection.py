@@ -23,9 +23,7 @@ HOSTILE = [
 
 
 def suite_of(names: list[str]) -> str:
-    tasks = [
-        {"name": name, "prompt": "q", "response-result-format": "word", "expected-result": "x"} for name in names
-    ]
+    tasks = [{"name": name, "prompt": "q", "response-result-format": "word", "expected-result": "x"} for name in names]
     return json.dumps({"task-config": {"tasks": tasks}}, ensure_ascii=False)
 
 
@@ -123,7 +121,8 @@ def test_a_tag_named_skip_does_not_skip(project):
 
 
 def test_a_task_selects_all_its_runs(project):
-    project.suite(config="""\
+    project.suite(
+        config="""\
 config:
   output-dir: results
   task-source: tasks.yaml
@@ -132,7 +131,8 @@ config:
       runs:
         - {name: a, model: m}
         - {name: b, model: m}
-""")
+"""
+    )
     assert ids(project.run("tasks.yaml::sum", "--collect-only", "-q")) == [
         "tasks.yaml::sum[mock-a]",
         "tasks.yaml::sum[mock-b]",
@@ -154,14 +154,16 @@ def test_mt_files_makes_a_walk_collect(project):
 
 def test_collect_only_needs_no_key_and_writes_nothing(project, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    project.suite(config="""\
+    project.suite(
+        config="""\
 config:
   output-dir: results
   task-source: tasks.yaml
   providers:
     - name: openai
       runs: [{name: mini, model: gpt-4o-mini}]
-""")
+"""
+    )
     result = project.run("tasks.yaml", "--collect-only", "-q")
     assert result.ret == 0
     assert len(ids(result)) == 2

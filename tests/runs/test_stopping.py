@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_mindtrial.results.journal_reader import read_journal
+
 
 def many(count: int) -> str:
     tasks = [
@@ -21,16 +23,12 @@ def many(count: int) -> str:
     return json.dumps({"task-config": {"tasks": tasks}})
 
 
-def attempts(project) -> list[dict]:
-    return [line for line in project.journal() if line["type"] == "attempt"]
-
-
 def test_x_stops_and_the_report_says_incomplete(project):
     project.mock({"answers": {"t005": "no", "*": "x"}, "delay": "20ms"}, many(60))
     result = project.run("tasks.yaml", "-x", "--mt-concurrency=4")
     result.assert_outcomes(passed=5, failed=1)
     assert len(project.entries()) == 6
-    finished = attempts(project)
+    finished = project.attempts()
     assert 6 <= len(finished) <= 6 + 2 * 4
     page = (project.path / "results/out.html").read_text(encoding="utf-8")
     assert "6 of 60 items were reported" in page
@@ -39,13 +37,13 @@ def test_x_stops_and_the_report_says_incomplete(project):
 def test_x_never_starts_far_ahead(project):
     project.mock({"answers": {"t000": "no", "*": "x"}}, many(200))
     project.run("tasks.yaml", "-x", "--mt-concurrency=3")
-    assert len(attempts(project)) <= 8
+    assert len(project.attempts()) <= 8
 
 
 def test_concurrency_one_keeps_file_order(project):
     project.mock({"behaviour": "perfect"}, many(20))
     project.run("tasks.yaml", "--mt-concurrency=1").assert_outcomes(passed=20)
-    assert [line["task"] for line in attempts(project)] == [f"t{n:03}" for n in range(20)]
+    assert [line["task"] for line in project.attempts()] == [f"t{n:03}" for n in range(20)]
 
 
 def test_no_thread_is_left(project):
@@ -85,7 +83,7 @@ def test_ctrl_c_writes_incomplete_reports_and_the_journal(project):
     assert process.returncode == pytest.ExitCode.INTERRUPTED
     assert "KeyboardInterrupt" in output
     reported = len(project.entries())
-    finished = attempts(project)
+    finished = project.attempts()
     assert 0 < reported <= len(finished) < 400
     assert {entry["Task"] for entry in project.entries()} <= {line["task"] for line in finished}
     assert "interrupted from the keyboard" in (project.path / "results/out.html").read_text(encoding="utf-8")
@@ -98,8 +96,6 @@ def test_kill_9_leaves_a_journal_that_parses_and_no_half_report(project):
     wait_for_attempts(journal, 30)
     process.kill()
     process.communicate(timeout=30)
-    from pytest_mindtrial.results.journal import read_journal
-
     content = read_journal(journal)
     assert len(content.results) >= 30
     assert sorted(path.name for path in journal.parent.iterdir()) == ["out.journal.jsonl"]

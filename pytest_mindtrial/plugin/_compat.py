@@ -1,0 +1,70 @@
+"""Every touch of something pytest does not promise, in one place, each guarded.
+
+==================================  =========================================================================
+what                                why, and what happens when it is gone
+==================================  =========================================================================
+``Item._id`` (pytest 9.2)           pytest issue 15045: a name with brackets that a plugin gave compares unequal to
+                                    the id in the cache, so ``--lf`` ran everything. Absent: nothing to repair.
+``Function._fixtureinfo``           tells whether a conftest overrides one of our fixtures. Absent: items run inline.
+``Item._report_sections``            captured output of an item whose report we build. Absent: it is not shown.
+``logging-plugin`` handlers         keep log records of the engine's thread out of other items. Absent: they show.
+==================================  =========================================================================
+
+Checked on pytest 8.0 to 9.2.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from typing import Any
+
+import pytest
+
+__all__ = ["captured_sections", "foreign_fixtures", "log_handlers", "repair_node_id"]
+
+
+def repair_node_id(item: pytest.Item) -> None:
+    """Give an item whose name holds brackets the structured id that pytest's cache expects."""
+    node_id = getattr(item, "_id", None)
+    if node_id is not None and hasattr(type(node_id), "parse"):
+        item._id = type(node_id).parse(str(node_id))
+
+
+def captured_sections(item: pytest.Item) -> list[tuple[str, str]]:
+    """Return what an item printed and logged, as report sections."""
+    return [(f"Captured {key} {phase}", text) for phase, key, text in getattr(item, "_report_sections", ())]
+
+
+def foreign_fixtures(item: pytest.Function) -> dict[str, Any] | None:
+    """Return the fixture definitions in an item's closure that come from the user's own files, by fixture name.
+
+    Not foreign: ours, pytest's own and those of installed plugins. None when it cannot be known.
+    """
+    definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", None)
+    if definitions is None:
+        return None
+    installed = _installed_packages(item.config.pluginmanager)
+    found = {}
+    for name, chain in definitions.items():
+        function = getattr(chain[-1], "func", None)
+        module = getattr(function, "__module__", "") or ""
+        if module.partition(".")[0] not in installed:
+            found[name] = chain[-1]
+    return found
+
+
+@functools.cache
+def _installed_packages(manager: pytest.PytestPluginManager) -> frozenset[str]:
+    names = {"_pytest", "pytest", "pytest_mindtrial"}
+    for plugin, _ in manager.list_plugin_distinfo():
+        module = getattr(plugin, "__name__", type(plugin).__module__)
+        names.add(module.partition(".")[0])
+    return frozenset(names)
+
+
+def log_handlers(config: pytest.Config) -> list[logging.Handler]:
+    """Return the handlers that fill the "Captured log" sections."""
+    plugin = config.pluginmanager.get_plugin("logging-plugin")
+    handlers = [getattr(plugin, name, None) for name in ("caplog_handler", "report_handler")]
+    return [handler for handler in handlers if isinstance(handler, logging.Handler)]

@@ -1,0 +1,147 @@
+"""Task files become collectors, task × run becomes an item.
+
+Does not run anything, resolve keys or touch the network (design D9). Source: spec pytest 2.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_mindtrial.core.errors import ConfigError, UserError
+from pytest_mindtrial.plugin.evaluation import Evaluation, evaluation_of
+from pytest_mindtrial.plugin.naming import item_name, marker_name
+
+if TYPE_CHECKING:
+    from pytest_mindtrial.plugin.items import TaskItem
+    from pytest_mindtrial.suite.model import Config, Provider, Run, Suite, Task
+
+__all__ = ["TaskFile", "claims", "may_claim"]
+
+_TASK_ROOT = re.compile(rb"^[\"']?task-config[\"']?[ \t]*:", re.MULTILINE)
+_PEEK_BYTES = 65_536
+
+
+def claims(path: Path, parent: pytest.Collector) -> bool:
+    """Tell whether a file is ours without parsing it.
+
+    True for a file that matches ``mt_files``, and for a YAML file named on the command line that has the root key
+    ``task-config`` or stands beside a ``--mt-config``.
+    """
+    if path.suffix not in (".yaml", ".yml"):
+        return False
+    settings = evaluation_of(parent.config).settings
+    relative = path.relative_to(parent.config.rootpath) if path.is_relative_to(parent.config.rootpath) else path
+    for pattern in settings.files:
+        if fnmatch.fnmatch(path.name, pattern) or fnmatch.fnmatch(relative.as_posix(), pattern):
+            return True
+    if not parent.session.isinitpath(path):
+        return False
+    if parent.config.getoption("mt_config", None):
+        return True
+    with path.open("rb") as stream:
+        return bool(_TASK_ROOT.search(stream.read(_PEEK_BYTES)))
+
+
+def may_claim(path: Path, parent: pytest.Collector) -> bool:
+    """Tell whether a YAML file named on the command line, which nobody else wants, deserves our explanation."""
+    return path.suffix in (".yaml", ".yml") and parent.session.isinitpath(path)
+
+
+class TaskFile(pytest.File):
+    """A task file."""
+
+    def collect(self) -> Iterable[pytest.Item]:
+        """Yield one item per enabled task × enabled run (× repeat), in file order.
+
+        Raises:
+            CollectError: The task file is wrong; the message has file:line:column.
+        """
+        evaluation = evaluation_of(self.config)
+        try:
+            config = evaluation.config_for(self.path)
+        except ConfigError as error:
+            # A wrong configuration is a usage error of the whole session (exit status 4); it is raised when collection
+            # ends, because an exception here would be reported as this file's fault.
+            evaluation.usage_error = error
+            return
+        try:
+            suite = evaluation.load_suite(self.path, config)
+            items = list(self._items(config, suite))
+        except UserError as error:
+            raise self.CollectError(str(error)) from None
+        if not items:
+            evaluation.note(f"{self.name}: nothing to run: no enabled task or no enabled run")
+        evaluation.expect_tasks(len({item.task.name for item in items}), len({item.run_key for item in items}))
+        yield from items
+
+    def _items(self, config: Config, suite: Suite) -> Iterator[TaskItem]:
+        from pytest_mindtrial.plugin.items import TaskItem
+
+        runs = [(provider, run) for provider in config.providers for run in provider.runs if not run.disabled]
+        marks = _Marks(self.config)
+        seen: dict[str, Any] = {}
+        for task in suite.tasks:
+            if task.disabled:
+                continue
+            labels = marks.of_task(task)
+            for provider, run in runs:
+                for repeat in range(1, task.repeat + 1) if task.repeat else (None,):
+                    name = item_name(task.name, provider.name, run.name, repeat)
+                    if name in seen:
+                        raise _duplicate(name, seen[name], task, run)
+                    seen[name] = (task, run)
+                    item = TaskItem.from_parent(
+                        self, name=name, config_=config, task=task, provider=provider, run=run, repeat=repeat
+                    )
+                    marks.apply(item, labels, provider)
+                    yield item
+
+
+def _duplicate(name: str, first: tuple[Task, Run], task: Task, run: Run) -> UserError:
+    same_run = first[0] is task
+    thing, where = ("run", first[1].position) if same_run else ("task", first[0].position)
+    return UserError(
+        f"two items would have the id {name!r}; the other {thing} is at {where}. Rename one of them.",
+        run.position if same_run else task.position,
+    )
+
+
+class _Marks:
+    """Registers each label once as a marker and puts it on items."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._known: dict[str, pytest.MarkDecorator] = {}
+
+    def of_task(self, task: Task) -> list[tuple[str, pytest.MarkDecorator | None]]:
+        metadata = task.metadata
+        labels = [metadata.suite, metadata.category, metadata.difficulty, *metadata.tags]
+        return [(label, self._decorator(label)) for label in dict.fromkeys(labels) if label.strip()]
+
+    def apply(self, item: TaskItem, labels: list[tuple[str, pytest.MarkDecorator | None]], provider: Provider) -> None:
+        item.add_marker(pytest.mark.mindtrial)
+        for label, decorator in [*labels, (provider.name, self._decorator(provider.name))]:
+            item.extra_keyword_matches.add(label)
+            if decorator is not None:
+                item.add_marker(decorator)
+
+    def _decorator(self, label: str) -> pytest.MarkDecorator | None:
+        name = marker_name(label)
+        if not name:
+            return None
+        if name not in self._known:
+            self._config.addinivalue_line("markers", f"{name}: label of a task in a MindTrial suite")
+            self._known[name] = getattr(pytest.mark, name)
+        return self._known[name]
+
+
+def display_path(path: Path, evaluation: Evaluation) -> str:
+    """Return a path as the user would type it."""
+    return os.path.relpath(path, evaluation.invocation_dir)

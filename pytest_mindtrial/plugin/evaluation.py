@@ -1,0 +1,265 @@
+"""State of one pytest session: settings, read files, seed, results, and the engine once something is to run.
+
+Cheap to make: nothing is imported or read until the first task file is collected. Does not print and does not write
+reports (``plugin/reporting.py``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_mindtrial.core.errors import ConfigError, UserError
+from pytest_mindtrial.plugin.options import Settings, read_settings
+from pytest_mindtrial.plugin.recorder import EVALUATION
+
+if TYPE_CHECKING:
+    from pytest_mindtrial.core.record import Result
+    from pytest_mindtrial.plugin.items import TaskItem
+    from pytest_mindtrial.plugin.runner import Runner
+    from pytest_mindtrial.results.evaluation import EvaluationInfo
+    from pytest_mindtrial.suite.model import Config, Suite
+
+__all__ = ["Evaluation", "evaluation_of"]
+
+
+def evaluation_of(config: pytest.Config) -> Evaluation:
+    """Return the session's evaluation, made on first use.
+
+    Raises:
+        pytest.UsageError: An option has a value it cannot take.
+    """
+    found = config.stash.get(EVALUATION, None)
+    if found is None:
+        found = config.stash[EVALUATION] = Evaluation(config)
+    return found
+
+
+class Evaluation:
+    """One pytest session's worth of work.
+
+    Attributes:
+        settings: Options and ini keys.
+        seed: Evaluation seed, the same on all workers of a session.
+        started_at: Local wall time of the start.
+        usage_error: A wrong configuration found during collection; raised when collection ends.
+        results: Reported results in report order (controller and single process).
+        runner: The engine and its journal; None until the run loop starts.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.pytest_config = config
+        self.settings: Settings = read_settings(config)
+        worker = getattr(config, "workerinput", {}).get("mindtrial", {})
+        self.is_worker = hasattr(config, "workerinput")
+        self.seed: str = worker.get("seed") or self.settings.seed or _random_seed()
+        stamp = worker.get("started_at")
+        self.started_at = datetime.fromisoformat(stamp) if stamp else datetime.now().astimezone()
+        self.usage_error: ConfigError | None = None
+        self.results: list[Result] = []
+        self.runner: Runner | None = None
+        self.notes: list[str] = []
+        self.task_count = 0
+        self.run_count = 0
+        self.suite_paths: list[Path] = []
+        self._configs: dict[Path, Config] = {}
+        self._suites: dict[Path, Suite] = {}
+        self._pending: dict[str, Result] = {}
+        self.expected = 0
+
+    @property
+    def invocation_dir(self) -> Path:
+        """Where the user typed the command."""
+        return self.pytest_config.invocation_params.dir
+
+    @property
+    def is_active(self) -> bool:
+        """True as soon as a task file was collected or a model was asked; else nothing is printed or written."""
+        return bool(self.suite_paths or self.results or self.runner)
+
+    def as_workerinput(self) -> dict[str, str]:
+        """Return what a worker must share with the controller."""
+        return {"seed": self.seed, "started_at": self.started_at.isoformat()}
+
+    def shown(self, path: Path | str) -> str:
+        """Return a path as the user would type it."""
+        return os.path.relpath(path, self.invocation_dir)
+
+    def note(self, text: str) -> None:
+        """Remember a line for the header of the run."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def expect_tasks(self, tasks: int, runs: int) -> None:
+        """Add to the counts that the header shows."""
+        self.task_count += tasks
+        self.run_count = max(self.run_count, runs)
+
+    def config_for(self, suite: Path) -> Config:
+        """Return the configuration of a task file, read once.
+
+        Raises:
+            ConfigError: There is none, or it is wrong.
+        """
+        path = self.settings.config or suite.with_name("config.yaml")
+        if path not in self._configs:
+            if not path.exists():
+                raise _no_config(self.shown(path), self.shown(suite), given=self.settings.config is not None)
+            from pytest_mindtrial.suite.config import load_config
+
+            config = load_config(Path(self.shown(path)))
+            _check_mocks(config)
+            self._configs[path] = config
+        return self._configs[path]
+
+    def load_suite(self, path: Path, config: Config) -> Suite:
+        """Return a task file, read and checked against its configuration once.
+
+        Raises:
+            UserError: The file is wrong.
+        """
+        if path not in self._suites:
+            from pytest_mindtrial.suite.start_checks import check_suite
+            from pytest_mindtrial.suite.tasks import load_suite
+
+            suite = load_suite(Path(self.shown(path)))
+            problems = check_suite(config, suite)
+            if problems:
+                raise UserError("\n".join(problems))
+            self._suites[path] = suite
+            self.suite_paths.append(path)
+        return self._suites[path]
+
+    def raise_usage_error(self) -> None:
+        """Raise what collection could not.
+
+        Raises:
+            pytest.UsageError: The configuration is wrong; exit status 4.
+        """
+        if self.usage_error is not None:
+            raise pytest.UsageError(str(self.usage_error))
+
+    @property
+    def configs(self) -> list[Config]:
+        """Every configuration in use."""
+        return list(self._configs.values())
+
+    def fixture_values(self, item: TaskItem) -> dict[str, Any]:
+        """Return what our own fixtures would return for an item."""
+        from pytest_mindtrial.plugin.handles import RunModel, TaskValidator
+
+        return {
+            "mt_evaluation": self.info(),
+            "mt_task": item.task,
+            "mt_run": item.run,
+            "mt_provider": RunModel(self, item),
+            "mt_validator": TaskValidator(self, item),
+            "mt_tools": None,
+            "mt_services": None,
+        }
+
+    def result_of(self, item: TaskItem) -> Result:
+        """Return the item's attempt, waiting for it.
+
+        Raises:
+            InternalError: The engine is not running or died.
+        """
+        if self.runner is None:
+            self.runner = self.start_runner([item])
+        return self.runner.result_of(item)
+
+    def start_runner(self, items: list[TaskItem]) -> Runner:
+        """Start the engine for the given items; called once per session."""
+        from pytest_mindtrial.plugin.runner import Runner
+
+        self.runner = Runner(self, items)
+        self.runner.start()
+        return self.runner
+
+    def overridden_result(self, item: TaskItem, **values: Any) -> Result:
+        """Make an attempt with the values of overridden fixtures and wait for it.
+
+        Args:
+            item: The item.
+            values: ``task``, ``run``, ``client``, ``validator`` and ``tools`` as the fixtures returned them.
+        """
+        from pytest_mindtrial.plugin.handles import as_client, as_validator
+
+        values["client"] = as_client(values["client"])
+        values["validator"] = as_validator(values["validator"])
+        if values["client"] is values["validator"] is values["tools"] is None and (
+            values["task"] is item.task and values["run"] is item.run
+        ):
+            return self.result_of(item)
+        runner = self.runner or self.start_runner([item])
+        return runner.run_now(runner.plan_of(item, **values))
+
+    def hold(self, nodeid: str, result: Result) -> None:
+        """Keep a result until its report arrives."""
+        self._pending[nodeid] = result
+
+    def reported(self, nodeid: str) -> Result | None:
+        """Move a held result to the reported ones."""
+        result = self._pending.pop(nodeid, None)
+        if result is not None:
+            self.add(result)
+        return result
+
+    def add(self, result: Result) -> None:
+        """Record a reported result; the last one of an item wins (reruns)."""
+        for index in range(len(self.results) - 1, max(-1, len(self.results) - 4), -1):
+            if self.results[index].nodeid == result.nodeid:
+                self.results[index] = result
+                return
+        self.results.append(result)
+
+    def counts(self) -> Counter[str]:
+        """Return how many results of each kind there are."""
+        return Counter(result.kind.value for result in self.results)
+
+    def info(self, *, complete: bool = True, reason: str = "") -> EvaluationInfo:
+        """Return the facts every report carries."""
+        from pytest_mindtrial.results.evaluation import EvaluationInfo
+
+        return EvaluationInfo(
+            created_at=self.started_at,
+            seed=self.seed,
+            suites=tuple(self.shown(path) for path in self.suite_paths),
+            config=", ".join(str(config.path) for config in self.configs),
+            expected=self.expected,
+            is_complete=complete,
+            incomplete_reason=reason,
+            concurrency=self.settings.concurrency,
+        )
+
+
+def _random_seed() -> str:
+    from pytest_mindtrial.core.ids import new_evaluation_seed
+
+    return new_evaluation_seed()
+
+
+def _no_config(path: str, suite: str, *, given: bool) -> ConfigError:
+    if given:
+        return ConfigError(f"--mt-config: {path}: there is no such file")
+    return ConfigError(
+        f"{suite}: no configuration: neither --mt-config was given nor does {path} exist.\n"
+        "To start without any key, save these two lines as config.yaml beside the task file:\n"
+        "  config: {output-dir: results, task-source: tasks.yaml, providers: [\n"
+        "    {name: mock, runs: [{name: try-out, model: mock}]}]}"
+    )
+
+
+def _check_mocks(config: Config) -> None:
+    """Read the scripts of mock runs now, so that a mistake in one is a usage error and not a failed attempt."""
+    for provider in config.providers:
+        for run in provider.runs if provider.name == "mock" else ():
+            if not run.disabled:
+                from pytest_mindtrial.providers.mock_script import read_script
+
+                read_script(run)

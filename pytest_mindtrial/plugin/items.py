@@ -1,0 +1,144 @@
+"""The item: one attempt of one task by one run (times a repeat).
+
+The attempt itself happens in the engine, ahead of pytest's run loop (``plugin/lookahead.py``); the item waits for it in
+setup and decides in call. Kind Error raises in setup, Skipped skips there, a wrong answer fails in call (design D2).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from pytest_mindtrial.core.values import Kind
+from pytest_mindtrial.plugin._compat import foreign_fixtures, repair_node_id
+from pytest_mindtrial.plugin.evaluation import Evaluation, evaluation_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_mindtrial.core.record import Result
+    from pytest_mindtrial.suite.model import Config, Provider, Run, Task
+
+__all__ = ["NoAnswer", "TaskItem", "WrongAnswer"]
+
+
+class WrongAnswer(Exception):
+    """The model answered, and the validator said no. Raised in call."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result)
+        self.result = result
+
+
+class NoAnswer(Exception):
+    """There is no verdict: the provider, the reply or the validator failed. Raised in setup."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result)
+        self.result = result
+
+
+def evaluate(mt_result: Result) -> None:
+    """Fail when the answer is wrong; this is the test function of every item."""
+    if mt_result.kind is Kind.FAILED:
+        raise WrongAnswer(mt_result)
+
+
+class TaskItem(pytest.Function):
+    """One attempt as a pytest item.
+
+    Attributes:
+        task: The task, defaults merged.
+        provider: The entry of ``providers``.
+        run: The run.
+        repeat: 1-based repeat index; None without repeats.
+        result: The finished attempt, as soon as there is one.
+    """
+
+    def __init__(
+        self,
+        *,
+        config_: Config,
+        task: Task,
+        provider: Provider,
+        run: Run,
+        repeat: int | None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(callobj=evaluate, **kwargs)
+        repair_node_id(self)
+        self.suite_config = config_
+        self.task = task
+        self.provider = provider
+        self.run = run
+        self.repeat = repeat
+        self.result: Result | None = None
+
+    @property
+    def run_key(self) -> tuple[int, str]:
+        """What tells runs apart: the provider entry's index and the run's name."""
+        return (self.provider.index, self.run.name)
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The session's evaluation."""
+        return evaluation_of(self.config)
+
+    def foreign_fixtures(self) -> dict[str, Any] | None:
+        """Return fixture definitions of the user's own files in this item's closure; None when unknown."""
+        return foreign_fixtures(self)
+
+    def setup(self) -> None:
+        """Fill the fixtures, which waits for the attempt, and raise when there is no verdict."""
+        option = self.config.option
+        foreign = self.foreign_fixtures()
+        _refuse_parameters(foreign or {})
+        shows_fixtures = getattr(option, "setupshow", False)
+        if not shows_fixtures and foreign == {}:
+            # Nobody overrides anything: the values are known, and pytest's fixture machinery (0.2 ms for eight
+            # fixtures) would find the same.
+            result = self.evaluation.result_of(self)
+            self.funcargs.update(self.evaluation.fixture_values(self), mt_result=result)
+            super().setup()
+        else:
+            super().setup()
+            if getattr(option, "setupplan", False):
+                return
+            result = cast("Result", self.funcargs["mt_result"])
+        self.result = result
+        if result.kind is Kind.ERROR:
+            raise NoAnswer(result)
+        if result.kind is Kind.SKIPPED:
+            pytest.skip(_skip_reason(result))
+
+    def reportinfo(self) -> tuple[os.PathLike[str] | str, int, str]:
+        """Return the task's place in the YAML file (0-based line)."""
+        position = self.task.position
+        return self.path, (position.line - 1) if position else 0, self.name
+
+    @property
+    def place(self) -> str:
+        """``file:line`` of the task as the user would type it."""
+        _, line, _ = self.reportinfo()
+        return f"{_relative(self.path, self.config)}:{line + 1}"
+
+
+def _relative(path: Path, config: pytest.Config) -> str:
+    return os.path.relpath(path, config.invocation_params.dir)
+
+
+def _skip_reason(result: Result) -> str:
+    error = result.error
+    return f"{error.title}: {error.message}" if error else "skipped"
+
+
+def _refuse_parameters(foreign: dict[str, Any]) -> None:
+    for name, definition in foreign.items():
+        if name.startswith("mt_") and getattr(definition, "params", None):
+            pytest.fail(
+                f"fixture {name}: an override may not have params, because the items of a task file come from the file; "
+                "add a run to config.yaml for each variant instead",
+                pytrace=False,
+            )

@@ -1,0 +1,71 @@
+"""Start and end of an evaluation within a pytest session.
+
+Does not run attempts (``plugin/runner.py``) and does not print.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_mindtrial.plugin._compat import log_handlers
+from pytest_mindtrial.plugin.items import TaskItem
+from pytest_mindtrial.plugin.reporting import WrittenReports, write_reports
+
+if TYPE_CHECKING:
+    from pytest_mindtrial.plugin.evaluation import Evaluation
+
+__all__ = ["finish", "start"]
+
+_ENGINE_THREADS = "mindtrial"
+
+
+class _OtherThreads(logging.Filter):
+    """Keeps records of engine threads out of the log of whatever item happens to be running."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Drop records of threads whose name starts with ``mindtrial``."""
+        return not (record.threadName or "").startswith(_ENGINE_THREADS)
+
+
+def start(evaluation: Evaluation, session: pytest.Session) -> None:
+    """Start the engine for the selected items, unless nothing is to run.
+
+    Raises:
+        pytest.UsageError: A key is missing, or results cannot be written; nothing was sent.
+    """
+    option = session.config.option
+    items = [item for item in session.items if isinstance(item, TaskItem)]
+    if not items or option.collectonly or getattr(option, "setupplan", False):
+        return
+    if session.testsfailed and not option.continue_on_collection_errors:
+        return
+    for handler in log_handlers(session.config):
+        handler.addFilter(_OtherThreads())
+    evaluation.start_runner(items)
+    evaluation.expected = len(items)
+
+
+def finish(evaluation: Evaluation, session: pytest.Session, exitstatus: int, interrupted: str) -> WrittenReports | None:
+    """Stop the engine and write the reports; returns None when nothing ran here or a worker ran it."""
+    reason = _incomplete_reason(evaluation, session, exitstatus, interrupted)
+    if evaluation.runner is not None:
+        evaluation.runner.close(evaluation.info(complete=not reason, reason=reason))
+    if evaluation.is_worker or not (evaluation.results or evaluation.expected):
+        return None
+    return write_reports(evaluation, reason)
+
+
+def _incomplete_reason(evaluation: Evaluation, session: pytest.Session, exitstatus: int, interrupted: str) -> str:
+    reported = len({result.nodeid for result in evaluation.results})
+    coverage = f"{reported} of {evaluation.expected} items were reported"
+    if interrupted:
+        return f"{interrupted}; {coverage}"
+    if reported < evaluation.expected:
+        cause = session.shouldfail or session.shouldstop or f"exit status {exitstatus}"
+        return f"{cause}; {coverage}"
+    if exitstatus not in (0, 1):
+        return f"exit status {exitstatus}; {coverage}"
+    return ""

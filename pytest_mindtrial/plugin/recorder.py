@@ -1,0 +1,87 @@
+"""The plugin object that sees every report and the end of the session.
+
+It is registered in every session and does nothing until a task file was collected or a worker sent a result; it
+imports on use. Does not render (``plugin/terminal.py``, ``plugin/reporting.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_mindtrial.plugin.evaluation import Evaluation
+    from pytest_mindtrial.plugin.reporting import WrittenReports
+
+__all__ = ["EVALUATION", "Recorder", "active_evaluation"]
+
+EVALUATION = pytest.StashKey[Any]()
+"""Where the session's `Evaluation` is kept; made by ``plugin.evaluation.evaluation_of`` on first use."""
+
+
+def active_evaluation(config: pytest.Config) -> Evaluation | None:
+    """Return the session's evaluation when it has anything to do, else None; imports nothing."""
+    found: Evaluation | None = config.stash.get(EVALUATION, None)
+    return found if found is not None and found.is_active else None
+
+
+class Recorder:
+    """Collects results and ends the evaluation."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._interrupted = ""
+        self._written: WrittenReports | None = None
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Attach the result to the report of one of our items."""
+        report = yield
+        if active_evaluation(self._config) is not None:
+            from pytest_mindtrial.plugin.items import TaskItem
+            from pytest_mindtrial.plugin.reporting import add_result
+
+            if isinstance(item, TaskItem):
+                add_result(item, report)
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Record a result as its report arrives; reports of workers pass here too."""
+        evaluation = active_evaluation(self._config)
+        if evaluation is None and not hasattr(report, "mindtrial"):
+            return
+        from pytest_mindtrial.plugin.evaluation import evaluation_of
+        from pytest_mindtrial.plugin.reporting import take_report
+
+        evaluation = evaluation_of(self._config)
+        result = take_report(evaluation, report)
+        if result is not None and not evaluation.is_worker:
+            if evaluation.runner is not None:
+                evaluation.runner.reported(result)
+            self._config.hook.pytest_mt_attempt_finished(result=result)
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Remember that the user stopped the session."""
+        self._interrupted = "interrupted from the keyboard"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Stop the engine and write the reports."""
+        evaluation = active_evaluation(self._config)
+        if evaluation is None:
+            return
+        from pytest_mindtrial.plugin.lifecycle import finish
+
+        self._written = finish(evaluation, session, int(exitstatus), self._interrupted)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the table of results and where the reports are."""
+        evaluation = active_evaluation(self._config)
+        if evaluation is None or self._written is None:
+            return
+        from pytest_mindtrial.plugin.terminal import print_summary
+
+        print_summary(terminalreporter, evaluation, self._written)

@@ -1,0 +1,150 @@
+"""Reports of items, and the files written at the end of the session.
+
+Our own outcomes become test reports here, without rendering a traceback first: ten thousand items of a dead server must
+not cost 50 ms each. Does not render documents (``results``, ``report``). Source: spec pytest 6 and 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from pytest_mindtrial.core.errors import UserError
+from pytest_mindtrial.core.record import Result
+from pytest_mindtrial.core.wire import from_wire, to_wire
+from pytest_mindtrial.plugin._compat import captured_sections
+from pytest_mindtrial.plugin.failure import failure_text, report_sections
+from pytest_mindtrial.plugin.items import NoAnswer, TaskItem, WrongAnswer
+
+if TYPE_CHECKING:
+    from pytest_mindtrial.plugin.evaluation import Evaluation
+
+__all__ = ["WrittenReports", "add_result", "make_report", "take_report", "write_reports"]
+
+
+def make_report(item: TaskItem, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
+    """Return the report of a phase whose outcome is ours; None lets pytest make it."""
+    error = call.excinfo.value if call.excinfo is not None else None
+    if isinstance(error, WrongAnswer | NoAnswer):
+        style = item.config.getoption("tbstyle", "auto")
+        return _report(item, call, "failed", failure_text(item, error.result, style))
+    if isinstance(error, pytest.skip.Exception) and item.result is not None and call.when == "setup":
+        path, line, _ = item.reportinfo()
+        return _report(item, call, "skipped", (str(path), line + 1, f"Skipped: {error.msg}"))
+    return None
+
+
+def _report(
+    item: TaskItem, call: pytest.CallInfo[None], outcome: Literal["failed", "skipped"], longrepr: Any
+) -> pytest.TestReport:
+    when: Any = call.when
+    keywords: Mapping[str, Literal[1]] = dict.fromkeys(item.keywords, 1)
+    return pytest.TestReport(
+        nodeid=item.nodeid,
+        location=item.location,
+        keywords=keywords,
+        outcome=outcome,
+        longrepr=longrepr,
+        when=when,
+        sections=captured_sections(item),
+        duration=call.duration,
+        start=call.start,
+        stop=call.stop,
+        user_properties=item.user_properties,
+    )
+
+
+def add_result(item: TaskItem, report: pytest.TestReport) -> None:
+    """Complete the report of one of our items: own duration, long sections, and the result itself."""
+    result = item.result
+    if result is None:
+        return
+    if report.when == "setup":
+        # The attempt's own model time, not the time pytest waited for it: --durations and junit tell the truth even
+        # when the attempt ran ahead.
+        report.duration = result.duration_ns / 1e9
+    if report.outcome == "failed":
+        report.sections = [*report_sections(result), *report.sections]
+    if report.when == "call" or (report.when == "setup" and report.outcome != "passed"):
+        evaluation = item.evaluation
+        if evaluation.is_worker:
+            report.mindtrial = to_wire(result)  # type: ignore[attr-defined]
+        else:
+            evaluation.hold(report.nodeid, result)
+
+
+def take_report(evaluation: Evaluation, report: pytest.TestReport) -> Result | None:
+    """Record the result of a report (single process or controller)."""
+    wire = getattr(report, "mindtrial", None)
+    if wire is not None:
+        result = from_wire(Result, wire)
+        evaluation.add(result)
+        return result
+    return evaluation.reported(report.nodeid)
+
+
+class WrittenReports:
+    """What was written at the end, and what could not be."""
+
+    def __init__(self) -> None:
+        self.paths: list[tuple[str, Path]] = []
+        self.problems: list[str] = []
+
+
+def write_reports(evaluation: Evaluation, incomplete: str) -> WrittenReports:
+    """Write the reports that the settings ask for; a report that fails does not stop the others.
+
+    Args:
+        evaluation: The session's state.
+        incomplete: Why the evaluation is incomplete; blank when it is complete.
+    """
+    from pytest_mindtrial.plugin.outputs import Outputs
+    from pytest_mindtrial.results.files import write_atomically
+    from pytest_mindtrial.results.redaction import redact_results
+
+    settings = evaluation.settings
+    info = evaluation.info(complete=not incomplete, reason=incomplete)
+    outputs = evaluation.runner.outputs if evaluation.runner else Outputs(evaluation)
+    results = redact_results(evaluation.results, evaluation.runner.redact if evaluation.runner else str)
+    written = WrittenReports()
+    for name, wanted, render in (
+        ("json", settings.json, _json),
+        ("csv", settings.csv, _csv),
+        ("html", settings.html, _html),
+    ):
+        if not wanted:
+            continue
+        path = outputs.file(f".{name}")
+        try:
+            write_atomically(path, render(results, info))
+        except UserError as error:
+            written.problems.append(str(error))
+        else:
+            written.paths.append((name, path))
+    if evaluation.runner is not None and evaluation.runner.journal_path is not None:
+        written.paths.append(("journal", evaluation.runner.journal_path))
+    hook = evaluation.pytest_config.hook.pytest_mt_write_reports
+    for path in hook(results=tuple(results), evaluation=info, stem=outputs.stem):
+        written.paths.append((Path(path).suffix.lstrip(".") or "report", Path(path)))
+    return written
+
+
+def _json(results: Any, info: Any) -> str:
+    from pytest_mindtrial.results.json_writer import write_json
+
+    return write_json(results, info)
+
+
+def _csv(results: Any, info: Any) -> str:
+    from pytest_mindtrial.results.csv_writer import write_csv
+
+    return write_csv(results)
+
+
+def _html(results: Any, info: Any) -> str:
+    from pytest_mindtrial.report.html import render_html
+
+    return render_html(results, info)

@@ -1,0 +1,256 @@
+"""Drives the engine for a session: look-ahead, waiting, journal, end.
+
+pytest's own run loop is untouched. Attempts start ahead of it, bounded by unfinished attempts per provider; each item
+waits for its own attempt (design D3, spec pytest 3). Does not decide outcomes and does not print.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import threading
+from collections import deque
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_mindtrial.core.errors import InternalError, UserError
+from pytest_mindtrial.core.record import Result
+from pytest_mindtrial.engine.engine import Engine
+from pytest_mindtrial.engine.plan import AttemptPlan
+from pytest_mindtrial.plugin.outputs import Outputs
+from pytest_mindtrial.results.journal import Journal
+
+if TYPE_CHECKING:
+    from pytest_mindtrial.plugin.evaluation import Evaluation
+    from pytest_mindtrial.plugin.items import TaskItem
+    from pytest_mindtrial.results.evaluation import EvaluationInfo
+    from pytest_mindtrial.suite.model import Provider, Run, Task
+    from pytest_mindtrial.validators.base import Candidate, Validator, Verdict
+
+__all__ = ["Runner"]
+
+_WAIT_SLICE_S = 0.2
+_CLOSE_TIMEOUT_S = 1.5
+
+
+class Runner:
+    """The engine of one session.
+
+    Args:
+        evaluation: The session's state.
+        items: Our items in pytest's final order.
+
+    Invariant: the look-ahead starts no more attempts than `Engine.room` allows; under
+    ``-x``/``--maxfail`` none is started further than ``concurrency`` items ahead of the one being reported.
+    """
+
+    def __init__(self, evaluation: Evaluation, items: list[TaskItem]) -> None:
+        self._evaluation = evaluation
+        self._concurrency = evaluation.settings.concurrency
+        self._max_fail = int(evaluation.pytest_config.getoption("maxfail", 0) or 0)
+        self._lock = threading.Lock()
+        self._futures: dict[str, Future[Result]] = {}
+        self._position = 0
+        self._places = {item.nodeid: index for index, item in enumerate(items)}
+        self._ahead: dict[int, deque[tuple[int, TaskItem]]] = {}
+        self._running_ahead: dict[str, int] = {}
+        self._is_closed = False
+        self.inline_reasons: set[str] = set()
+        self.outputs = Outputs(evaluation)
+        self._journal: Journal | None = None
+        self._engine: Engine | None = None
+        self._items = items
+
+    def start(self) -> None:
+        """Start engine and journal and the first attempts.
+
+        Raises:
+            pytest.UsageError: A key is missing or the output directory cannot be written; nothing was sent.
+        """
+        evaluation = self._evaluation
+        try:
+            self._engine = Engine(
+                configs=evaluation.configs,
+                providers=() if evaluation.is_worker else self._selected_providers(),
+                concurrency=self._concurrency,
+                on_result=self._finished,
+                client_hook=self._client_from_hook,
+                validator_hook=self._validator_from_hook,
+            )
+            self._journal = Journal(self.outputs.journal, evaluation.info(), self._engine.redact)
+        except UserError as error:
+            raise pytest.UsageError(str(error)) from None
+        self._engine.start()
+        if not evaluation.is_worker:
+            # A worker runs only the items it is sent; looking ahead there would call a model from every worker.
+            for index, item in enumerate(self._items):
+                if self._may_run_ahead(item):
+                    self._ahead.setdefault(item.provider.index, deque()).append((index, item))
+        self._top_up()
+
+    def _selected_providers(self) -> list[tuple[Any, Any]]:
+        pairs = {(id(item.provider), item.run.name): (item.provider, item.run) for item in self._items}
+        return list(pairs.values())
+
+    def _client_from_hook(self, provider: Any, run: Any) -> Any:
+        return self._evaluation.pytest_config.hook.pytest_mt_client(provider=provider, run=run)
+
+    def _validator_from_hook(self, task: Any, run: Any) -> Any:
+        return self._evaluation.pytest_config.hook.pytest_mt_validator(task=task, run=run)
+
+    def _may_run_ahead(self, item: TaskItem) -> bool:
+        if any(item.iter_markers("skip")) or any(item.iter_markers("skipif")) or any(item.iter_markers("xfail")):
+            return False
+        foreign = item.foreign_fixtures()
+        if foreign is None:
+            return False
+        if foreign:
+            self.inline_reasons.update(foreign)
+            return False
+        return True
+
+    # Submitting
+
+    def at(self, item: pytest.Item) -> None:
+        """Tell that pytest has reached an item, so that further attempts may start."""
+        place = self._places.get(item.nodeid)
+        if place is not None:
+            self._position = place
+        self._top_up()
+
+    def _top_up(self) -> None:
+        with self._lock:
+            if self._is_closed:
+                return
+            plans = [plan for queue_index in self._ahead for plan in self._next_plans(queue_index)]
+            self._submit(plans)
+
+    def _next_plans(self, provider_index: int) -> list[AttemptPlan]:
+        queue = self._ahead[provider_index]
+        plans: list[AttemptPlan] = []
+        room = self.engine.room(queue[0][1].provider) if queue else 0
+        while queue and len(plans) < room:
+            index, item = queue[0]
+            if self._max_fail and index > self._position + self._concurrency:
+                break
+            queue.popleft()
+            if index < self._position or item.nodeid in self._futures:
+                continue
+            self._running_ahead[item.nodeid] = provider_index
+            plans.append(self.plan_of(item))
+        return plans
+
+    def _submit(self, plans: list[AttemptPlan]) -> list[Future[Result]]:
+        if not plans:
+            return []
+        futures = self.engine.submit_many(plans)
+        for plan, future in zip(plans, futures, strict=True):
+            self._futures[plan.nodeid] = future
+        return futures
+
+    def plan_of(self, item: TaskItem, **overrides: Any) -> AttemptPlan:
+        """Return the plan of an item; overrides are values of overridden fixtures."""
+        from pytest_mindtrial.suite.digest import attempt_digest
+
+        values = {"task": item.task, "run": item.run, **overrides}
+        return AttemptPlan(
+            provider=item.provider,
+            evaluation_seed=self._evaluation.seed,
+            repeat=item.repeat,
+            nodeid=item.nodeid,
+            definition=attempt_digest(values["task"], values["run"], item.repeat),
+            **values,
+        )
+
+    # Waiting
+
+    def result_of(self, item: TaskItem) -> Result:
+        """Return the item's attempt; starts one when none was started ahead (inline items, reruns)."""
+        with self._lock:
+            future = self._futures.pop(item.nodeid, None)
+        result: Result = self._wait(future if future is not None else self.engine.submit(self.plan_of(item)))
+        return result
+
+    def run_now(self, plan: AttemptPlan) -> Result:
+        """Make one attempt and wait for it."""
+        result: Result = self._wait(self.engine.submit(plan))
+        return result
+
+    def ask(self, task: Task, provider: Provider, run: Run, validator: Validator) -> Result:
+        """Make one attempt that belongs to no item and wait for it."""
+        plan = AttemptPlan(
+            task=task, run=run, provider=provider, evaluation_seed=self._evaluation.seed, validator=validator
+        )
+        return self.run_now(plan)
+
+    def grade(self, task: Task, candidate: Candidate, provider: Provider, run: Run) -> Verdict:
+        """Judge one answer in the engine's loop, by the rules of a task."""
+
+        async def judge() -> Verdict:
+            validator = self.engine.attempts.validator_of(task, run, provider)
+            return await validator.validate(candidate)
+
+        verdict: Verdict = self._wait(self.engine.run(judge))
+        return verdict
+
+    def _wait(self, future: Future[Any]) -> Any:
+        while True:
+            try:
+                return future.result(_WAIT_SLICE_S)
+            except concurrent.futures.TimeoutError:
+                if future.done():
+                    continue
+                if self._engine is None or not self._engine.is_alive:
+                    raise InternalError("the engine's thread has ended; this attempt has no result") from None
+
+    # Finishing
+
+    def _finished(self, result: Result) -> None:
+        """Journal a finished attempt and start the next ones; runs in the engine's thread."""
+        if self._journal is not None:
+            self._journal.attempt(result)
+        with self._lock:
+            index = self._running_ahead.pop(result.nodeid, None)
+            if index is not None and not self._is_closed:
+                self._submit(self._next_plans(index))
+
+    def reported(self, result: Result) -> None:
+        """Journal that an item was reported."""
+        if self._journal is not None:
+            self._journal.reported(result)
+
+    def close(self, evaluation: EvaluationInfo) -> None:
+        """Cancel what is in flight, join the engine's thread, end the journal; idempotent.
+
+        Args:
+            evaluation: The facts at the end: whether it is complete.
+        """
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        try:
+            if self._engine is not None:
+                self._engine.close(_CLOSE_TIMEOUT_S)
+        finally:
+            if self._journal is not None:
+                self._journal.finished(evaluation)
+                self._journal.close()
+
+    @property
+    def engine(self) -> Engine:
+        """The engine; there is one from `start` on."""
+        if self._engine is None:
+            raise InternalError("the engine was not started")
+        return self._engine
+
+    @property
+    def journal_path(self) -> Path | None:
+        """Where the journal is."""
+        return self.outputs.journal if self._journal is not None else None
+
+    def redact(self, text: str) -> str:
+        """Return a text without any key."""
+        return self._engine.redact(text) if self._engine is not None else text

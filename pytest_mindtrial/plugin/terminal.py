@@ -1,0 +1,71 @@
+"""What the terminal shows: the header after collection and the summary at the end.
+
+Does not compute statistics (``results/summary.py``).
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_mindtrial.plugin.items import TaskItem
+from pytest_mindtrial.plugin.outputs import Outputs
+
+if TYPE_CHECKING:
+    from pytest_mindtrial.plugin.evaluation import Evaluation
+    from pytest_mindtrial.plugin.reporting import WrittenReports
+
+__all__ = ["header_lines", "print_summary"]
+
+
+def header_lines(evaluation: Evaluation, items: Sequence[pytest.Item]) -> list[str]:
+    """Return one line on what will run, and the notes of collection; nothing under ``-q``."""
+    config = evaluation.pytest_config
+    if config.option.verbose < 0:
+        return []
+    ours = [item for item in items if isinstance(item, TaskItem)]
+    tasks = {(item.path, item.task.name) for item in ours}
+    runs = {(item.suite_config.path, item.run_key) for item in ours}
+    parts = [f"mindtrial: {len(tasks)} tasks × {len(runs)} runs → {len(ours)} items"]
+    if not config.option.collectonly:
+        parts += [
+            f"seed {evaluation.seed[:8]}{'…' if len(evaluation.seed) > 8 else ''}",
+            f"concurrency {evaluation.settings.concurrency}",
+            f"results → {evaluation.shown(Outputs(evaluation).directory)}",
+        ]
+    return [" · ".join(parts), *(f"mindtrial: {note}" for note in evaluation.notes)]
+
+
+def print_summary(reporter: Any, evaluation: Evaluation, written: WrittenReports) -> None:
+    """Print the results table, where the reports are, and what could not be written."""
+    from pytest_mindtrial.results.statistics import summarize
+    from pytest_mindtrial.results.summary import coverage_line, notes, terminal_table
+
+    if evaluation.results and evaluation.pytest_config.option.verbose > -2:
+        summaries = summarize(evaluation.results)
+        reporter.section("mindtrial")
+        for line in terminal_table(summaries, _width()):
+            reporter.write_line(line)
+        for line in (coverage_line(len(evaluation.results), evaluation.expected), *notes(summaries)):
+            if line:
+                reporter.write_line(line)
+    runner = evaluation.runner
+    if runner is not None and runner.inline_reasons:
+        names = ", ".join(sorted(runner.inline_reasons))
+        reporter.write_line(f"ran one after another because of your fixtures: {names}")
+    for name, path in written.paths:
+        reporter.write_line(f"{name + ':':<9}{_shown(evaluation, path)}")
+    for problem in written.problems:
+        reporter.write_line(f"not written: {problem}", red=True, bold=True)
+
+
+def _shown(evaluation: Evaluation, path: Path) -> str:
+    return evaluation.shown(path)
+
+
+def _width() -> int:
+    return shutil.get_terminal_size((120, 24)).columns
