@@ -42,7 +42,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Check the options; register the marker that every item carries, the recorder, and the xdist side when xdist is there."""
+    """Check the options; register our marker, the recorder, and the xdist side when xdist is there."""
     options.read_settings(config)
     config.addinivalue_line("markers", "mindtrial: every item of a MindTrial task file")
     config.pluginmanager.register(Recorder(config), "mindtrial-recorder")

@@ -138,7 +138,7 @@ def _refuse_parameters(foreign: dict[str, Any]) -> None:
     for name, definition in foreign.items():
         if name.startswith("mt_") and getattr(definition, "params", None):
             pytest.fail(
-                f"fixture {name}: an override may not have params, because the items of a task file come from the file; "
+                f"fixture {name}: an override may not have params, because items come from the task file; "
                 "add a run to config.yaml for each variant instead",
                 pytrace=False,
             )

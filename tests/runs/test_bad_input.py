@@ -24,7 +24,8 @@ TASK_MISTAKES = {
         ["*tasks.yaml:3:*plain text*"],
     ),
     "schema that is no schema": (
-        "task-config:\n  tasks:\n    - {name: a, prompt: q, response-result-format: {type: 3}, expected-result: {x: 1}}\n",
+        "task-config:\n  tasks:\n"
+        "    - {name: a, prompt: q, response-result-format: {type: 3}, expected-result: {x: 1}}\n",
         ["*tasks.yaml:3:*schema*"],
     ),
     "missing picture": (
@@ -46,7 +47,8 @@ TASK_MISTAKES = {
         ["*tasks.yaml:4:*a*tasks.yaml:3:*"],
     ),
     "names that collide in ids": (
-        f"task-config:\n  tasks:\n    - {{name: 'a::b', prompt: q, {GOOD}}}\n    - {{name: 'a:b', prompt: r, {GOOD}}}\n",
+        f"task-config:\n  tasks:\n    - {{name: 'a::b', prompt: q, {GOOD}}}\n"
+        f"    - {{name: 'a:b', prompt: r, {GOOD}}}\n",
         ["*tasks.yaml:4:*two items would have the id*tasks.yaml:3:*"],
     ),
     "empty file": ("", ["*tasks.yaml*empty*"]),
@@ -96,17 +98,22 @@ def test_all_mistakes_of_a_file_come_at_once(project):
     result.stdout.fnmatch_lines(["*tasks.yaml:3:*promt*", "*tasks.yaml:4:*nam*"])
 
 
+def one_run(provider: str, parameters: str) -> str:
+    run = f"{{name: a, model: m, model-parameters: {parameters}}}"
+    return f"config: {{output-dir: r, providers: [{{name: {provider}, runs: [{run}]}}]}}\n"
+
+
 CONFIG_MISTAKES = {
     "misspelt provider": (
         "config: {output-dir: r, providers: [{name: opnai, runs: []}]}\n",
         "*config.yaml:1:*opnai*openai*",
     ),
     "misspelt parameter": (
-        "config: {output-dir: r, providers: [{name: openai, runs: [{name: a, model: m, model-parameters: {tempratur: 1}}]}]}\n",
+        one_run("openai", "{tempratur: 1}"),
         "*config.yaml:1:*tempratur*temperature*",
     ),
     "out of range": (
-        "config: {output-dir: r, providers: [{name: openai, runs: [{name: a, model: m, model-parameters: {temperature: 3}}]}]}\n",
+        one_run("openai", "{temperature: 3}"),
         "*config.yaml:1:*temperature*2*",
     ),
     "two runs of one name": (
@@ -114,7 +121,7 @@ CONFIG_MISTAKES = {
         "*config.yaml:1:*a*",
     ),
     "mock parameter": (
-        "config: {output-dir: r, providers: [{name: mock, runs: [{name: a, model: m, model-parameters: {behaviuor: x}}]}]}\n",
+        one_run("mock", "{behaviuor: x}"),
         "*behaviuor*behaviour*",
     ),
 }

@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+
 from tests.support.loopback import Loopback, Reply, json_reply, sse_reply
 
 KEY = "sk-canary-0123456789abcdef"
