@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_mindtrial.core.errors import InternalError, UserError
+from pytest_mindtrial.core.errors import ConfigError, InternalError, UserError
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.engine.engine import Engine
 from pytest_mindtrial.engine.plan import AttemptPlan
 from pytest_mindtrial.plugin.outputs import Outputs
+from pytest_mindtrial.plugin.preflight import sandbox_problems
 from pytest_mindtrial.results.journal import Journal
 
 if TYPE_CHECKING:
@@ -79,6 +80,9 @@ class Runner:
                 client_hook=self._client_from_hook,
                 validator_hook=self._validator_from_hook,
             )
+            problems = sandbox_problems(self._engine, self._items)
+            if problems:
+                raise ConfigError("\n".join(problems))
             self._journal = Journal(self.outputs.journal, evaluation.info(), self._engine.redact)
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
