@@ -125,7 +125,7 @@ def is_orphan(labels: Mapping[str, str], state_dir: Path, *, now: datetime, fore
 
 def remove_session_folder(state_dir: Path, session: str) -> None:
     """Remove what a dead session staged."""
-    if session and Path(session).name == session:
+    if session and session != ".." and Path(session).name == session:
         shutil.rmtree(state_dir / session, ignore_errors=True)
 
 

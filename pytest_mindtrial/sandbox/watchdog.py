@@ -51,6 +51,8 @@ class Watchdog:
         """Tell the child that nothing is left to do, and wait for its end."""
         try:
             self._process.communicate(b"done\n", timeout=_BUDGET_S)
+        except ValueError:
+            return  # dismissed before
         except (BrokenPipeError, subprocess.TimeoutExpired):
             self._process.kill()
             self._process.wait()
@@ -78,14 +80,13 @@ def clean_up(session: str, state_dir: Path, late_s: float = _LATE_REQUEST_S) -> 
 
     try:
         client = connect()
-    except SandboxError:
-        return
-    try:
         for pause_s in (0.0, late_s):
             time.sleep(pause_s)
             remove_owned(client, f"{SESSION_LABEL}={session}", _BUDGET_S)
-    finally:
         client.close()
+    except SandboxError:
+        return  # no engine any more; the next session sweeps
+    finally:
         remove_session_folder(state_dir, session)
 
 

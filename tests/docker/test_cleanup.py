@@ -138,10 +138,17 @@ class Child:
         before = {path.name for path in state_dir.iterdir()}
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
         program = [sys.executable, phases.__file__, phase, str(state_dir)]
-        self._process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True, env=environment)
+        self._process = subprocess.Popen(
+            program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+        )
         assert self._process.stdout is not None
         self.watchdog = int(self._process.stdout.readline())
         (self.session,) = {path.name for path in state_dir.iterdir()} - before
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C and wait for the end of the process."""
+        self._process.send_signal(signal.SIGINT)
+        self._process.communicate(timeout=20)
 
     def kill(self) -> None:
         self._process.kill()
@@ -159,6 +166,18 @@ def test_nothing_is_left_five_seconds_after_a_hard_kill(lab: Any, client: Any, p
     wait_for(lambda: not owned(client, child.session), 5.0)
     wait_for(lambda: not (lab.state_dir / child.session).exists())
     assert owned(client, child.session) == []
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_nothing_is_left_after_ctrl_c(lab: Any, client: Any, phase: str) -> None:
+    child = Child(phase, lab.state_dir)
+    try:
+        wait_for(lambda: has_reached(client, child.session, phase))
+        child.interrupt()
+        assert owned(client, child.session) == []
+    finally:
+        child.kill()
+    wait_for(lambda: not (lab.state_dir / child.session).exists())
 
 
 @pytest.mark.usefixtures("neighbour")

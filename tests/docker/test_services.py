@@ -32,7 +32,9 @@ def test_tools_share_the_state_of_their_service_and_find_it_by_its_endpoint(lab:
         ),
     )
     config = lab.config(lab.counter(), lab.client("add"), lab.client("get"), show)
-    texts, _ = lab.run(config, [("add", {"path": "/add"}), ("add", {"path": "/add"}), ("get", {"path": "/"}), ("sh", {})])
+    texts, _ = lab.run(
+        config, [("add", {"path": "/add"}), ("add", {"path": "/add"}), ("get", {"path": "/"}), ("sh", {})]
+    )
     host = service_host("counter")
     assert texts == ["1", "2", "2", f"counter {host} 8080 http://{host}:8080"]
 
@@ -110,7 +112,9 @@ def test_a_service_that_does_not_become_ready_ends_the_attempt_and_leaves_nothin
 
 
 def test_the_last_words_of_a_service_are_kept_for_the_report(lab: Any) -> None:
-    config = lab.config(lab.counter(command=("sh", "-c", "echo dying words; exit 3"), healthcheck=("true",)), lab.client())
+    config = lab.config(
+        lab.counter(command=("sh", "-c", "echo dying words; exit 3"), healthcheck=("true",)), lab.client()
+    )
     with pytest.raises(SandboxRuntimeError) as caught:
         asyncio.run(lab.open(config))
     assert caught.value.details == {"Service counter (stdout)": "dying words\n"}
@@ -231,7 +235,11 @@ def test_networks_reach_exactly_the_services_in_the_dependencies(lab: Any, clien
         )
 
     config = lab.config(
-        lab.counter("first"), lab.counter("second"), probe("none"), probe("one", "first"), probe("both", "first", "second")
+        lab.counter("first"),
+        lab.counter("second"),
+        probe("none"),
+        probe("one", "first"),
+        probe("both", "first", "second"),
     )
 
     async def work(port: int) -> list[set[str]]:

@@ -190,7 +190,13 @@ def test_the_shared_directory_lives_as_long_as_the_attempt_for_all_tools_and_use
 
 def test_a_tool_may_be_called_so_many_times(lab: Any) -> None:
     config = lab.config(lab.tool(**SCRIPT), lab.tool("other", **SCRIPT))
-    calls = [("sh", {"code": "exit 1"}), ("sh", "{"), ("sh", {"code": "echo 2"}), ("sh", "{"), ("other", {"code": "id"})]
+    calls = [
+        ("sh", {"code": "exit 1"}),
+        ("sh", "{"),
+        ("sh", {"code": "echo 2"}),
+        ("sh", "{"),
+        ("other", {"code": "id"}),
+    ]
     texts, sandbox = lab.run(config, calls, max_calls=2)
     assert texts[2] == "2"
     assert texts[3] == "Tool error: sh may be called at most 2 times in this task; do not call it again."

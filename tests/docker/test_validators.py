@@ -18,7 +18,9 @@ GOOD = '{"correct": true, "title": "Right", "explanation": "All is well."}'
 PRINT_GOOD = f"echo '{GOOD}'"
 
 
-def judge(lab: Any, validator: Any, *services: Any, answer: Any = "42", expected: tuple[Any, ...] = ("41", {"n": 42})) -> Verdict:
+def judge(
+    lab: Any, validator: Any, *services: Any, answer: Any = "42", expected: tuple[Any, ...] = ("41", {"n": 42})
+) -> Verdict:
     config = lab.config(validator, *services)
 
     async def work() -> Verdict:
@@ -85,7 +87,8 @@ def test_command_env_and_files_are_rendered_and_files_are_read_only(lab: Any) ->
         "import json, os, sys\n"
         "try: open('/input/all', 'a'); writable = 'writable'\n"
         "except OSError as error: writable = os.strerror(error.errno)\n"
-        "found = [sys.argv[1:], os.environ['ENV'], open('/input/all').read(), open('/input/answer', 'rb').read().hex(), writable]\n"
+        "found = [sys.argv[1:], os.environ['ENV'], open('/input/all').read()]\n"
+        "found += [open('/input/answer', 'rb').read().hex(), writable]\n"
         "print(json.dumps({'correct': True, 'title': 't', 'explanation': json.dumps(found)}))"
     )
     everything = (
@@ -108,16 +111,14 @@ def test_command_env_and_files_are_rendered_and_files_are_read_only(lab: Any) ->
     command, env, text, raw, writable = json.loads(verdict.record.explanation)
     assert command == ["task-a; $(id)", "two"]
     assert env == "9526074796148898333"
-    assert text == (
-        'eval-seed|task-a|provider-1|run-1|the prompt|the format|["41",{"n":42}]|true|false|false'
-    )
+    assert text == ('eval-seed|task-a|provider-1|run-1|the prompt|the format|["41",{"n":42}]|true|false|false')
     assert bytes.fromhex(raw) == answer.encode()
     assert writable == "Read-only file system"
 
 
 def test_a_structured_answer_is_json_only_with_json(lab: Any) -> None:
     validator = lab.validator(
-        "printf '{\"correct\": true, \"title\": \"%s\", \"explanation\": \"%s\"}' \"$GO\" \"$(wc -c < /a)\"",
+        'printf \'{"correct": true, "title": "%s", "explanation": "%s"}\' "$GO" "$(wc -c < /a)"',
         env={"GO": "{{ .Candidate.Response }}"},
         template_files=(TemplateFile("/a", "{{ json .Candidate.Response }}"),),
     )
@@ -127,7 +128,7 @@ def test_a_structured_answer_is_json_only_with_json(lab: Any) -> None:
 
 def test_no_expected_result_is_an_empty_list(lab: Any) -> None:
     validator = lab.validator(
-        "printf '{\"correct\": true, \"title\": \"%s\", \"explanation\": \"e\"}' \"$E\"",
+        'printf \'{"correct": true, "title": "%s", "explanation": "e"}\' "$E"',
         env={"E": "{{ json .OriginalTask.ExpectedResults }}"},
     )
     assert judge(lab, validator, expected=()).record.title == "[]"
@@ -136,7 +137,7 @@ def test_no_expected_result_is_an_empty_list(lab: Any) -> None:
 def test_a_large_answer_fits_into_a_file_but_not_into_the_command(lab: Any) -> None:
     answer = "x" * 3_000_000
     size = lab.validator(
-        "printf '{\"correct\": true, \"title\": \"%s\", \"explanation\": \"e\"}' \"$(wc -c < /a)\"",
+        'printf \'{"correct": true, "title": "%s", "explanation": "e"}\' "$(wc -c < /a)"',
         template_files=(TemplateFile("/a", "{{ .Candidate.Response }}"),),
     )
     assert judge(lab, size, answer=answer).record.title == "3000000"
@@ -145,14 +146,16 @@ def test_a_large_answer_fits_into_a_file_but_not_into_the_command(lab: Any) -> N
         judge(lab, direct, answer=answer)
 
 
-@pytest.mark.parametrize("fields", [{"env": {"A": "{{ .Task.Nam }}"}}, {"env": {"A": "{{ index .Candidate.Response 5 }}"}}])
+@pytest.mark.parametrize(
+    "fields", [{"env": {"A": "{{ .Task.Nam }}"}}, {"env": {"A": "{{ index .Candidate.Response 5 }}"}}]
+)
 def test_a_template_that_cannot_be_rendered_is_an_error_without_a_container(lab: Any, fields: Any) -> None:
     with pytest.raises(ValidationError, match="custom validator check: validator template"):
         judge(lab, lab.validator(PRINT_GOOD, **fields), answer=["a"])
 
 
 def test_a_validator_without_dependencies_has_no_network(lab: Any) -> None:
-    code = "printf '{\"correct\": true, \"title\": \"%s\", \"explanation\": \"e\"}' \"$(ls /sys/class/net)\""
+    code = 'printf \'{"correct": true, "title": "%s", "explanation": "e"}\' "$(ls /sys/class/net)"'
     assert judge(lab, lab.validator(code)).record.title == "lo"
 
 
