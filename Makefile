@@ -46,13 +46,16 @@ format: $(DEV_STAMP) ## rewrite the sources in the house style
 	@$(BIN)/ruff check --fix --exit-zero .
 	$(BIN)/ruff format .
 
-bench: $(DEV_STAMP) ## measure the cost of an item and of a request
-	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
+bench: $(DEV_STAMP) ## measure the cost of a session, of a request and of a tool call
+	@$(BIN)/python -m benchmarks
+	scripts/with-docker-engine $(SHELL) $(.SHELLFLAGS) '
+	  $(BIN)/python scripts/build_images.py
+	  $(BIN)/python benchmarks/docker_tool_call.py'
 
 docs: $(DEV_STAMP) ## check the links and the examples of the documents
 	@$(BIN)/python scripts/check_documents.py
 
-images: $(DEV_STAMP) ## build the Docker images of the tests (no registry)
+images: $(DEV_STAMP) ## build the Docker images of the tests and examples (no registry)
 	@scripts/with-docker-engine $(BIN)/python scripts/build_images.py
 
 clean: ## remove the environment, caches, results, and the test engine with its images

@@ -10,7 +10,7 @@ Two bases are made here:
 - ``mindtrial-test/base``: a static busybox (Debian's package ``busybox-static``), 2 MB, shell tools, no Python;
 - ``mindtrial-test/python``: the same plus the running interpreter with its standard library.
 
-Further images are folders, by default those in ``tests/docker/images``::
+Further images are folders, by default those of the tests and of the example suites::
 
     NAME/image.json     {"base": "base" | "python", "changes": ["ENV A=1", "CMD [\"/run\"]"]}   (optional)
     NAME/rootfs/...     files laid over the base; modes and links are kept
@@ -36,6 +36,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 NAMESPACE = "mindtrial-test"
 BASES = ("base", "python")
+FOLDERS = ("tests/docker/images/*", "example_suites/*/images/*")
 PATH_LINE = "ENV PATH=/usr/local/bin:/usr/bin:/bin"
 _LEFT_OUT = {
     "ensurepip", "idlelib", "lib2to3", "pydoc_data", "site-packages", "dist-packages", "test", "tests",
@@ -251,7 +252,7 @@ def _libraries(program: Path) -> list[Path]:
 def main() -> int:
     """Build the bases and every folder image; print one line an image."""
     parser = argparse.ArgumentParser(description="Build the images of the Docker tests without a registry.")
-    parser.add_argument("folders", nargs="*", type=Path, help="folders to build (default: tests/docker/images/*)")
+    parser.add_argument("folders", nargs="*", type=Path, help=f"folders to build (default: {' '.join(FOLDERS)})")
     options = parser.parse_args()
     import docker
 
@@ -260,7 +261,7 @@ def main() -> int:
     except docker.errors.DockerException as error:
         print(f"build_images: no Docker engine answers ({error}); see scripts/docker-engine", file=sys.stderr)
         return 1
-    folders = options.folders or sorted(p for p in (ROOT / "tests/docker/images").glob("*") if p.is_dir())
+    folders = options.folders or [path for pattern in FOLDERS for path in sorted(ROOT.glob(pattern)) if path.is_dir()]
     try:
         for name in BASES:
             print(build_base(client, name))
