@@ -132,6 +132,8 @@ class _Reading:
     def _read_wrapper(self) -> ReadAnswer:
         """Read strictly; repair only where that fails and no stop class forbids it."""
         if self._turn.parsed is not None:
+            if not _has_answer(self._turn.parsed):
+                raise ReplyParseError("the submitted reply has no final_answer")
             return self._unwrap(dict(self._turn.parsed))
         try:
             value = read_strict(self._text)

@@ -54,11 +54,12 @@ class Talk:
         parameters: Mapping[str, Any] | None = None,
         retry: RetryPolicy | None = None,
         key: Secret | None = KEY,
+        unstructured: bool = False,
         **client: Any,
     ) -> Any:
         """Run ``work`` with a client and return its result."""
         config = ClientConfig(endpoint=client.pop("endpoint", self.server.url), **client)
-        run = Run("r", vendor, model, parameters or {})
+        run = Run("r", vendor, model, parameters or {}, disable_structured_output=unstructured)
         provider = Provider(vendor, 0, config, (run,))
         policy = Policy(self.clock, retry=retry)
 

@@ -196,6 +196,8 @@ def test_submitted_wrapper() -> None:
     assert (answer.content, answer.coerced, answer.repaired, answer.raw_text) == ("1.5", True, False, "")
     with pytest.raises(ReplyParseError):
         read(None, "tool", parsed={"final_answer": [1]})
+    with pytest.raises(ReplyParseError, match="no final_answer"):
+        read(None, "tool", parsed={"title": "t"})
 
 
 def test_unstructured() -> None:
