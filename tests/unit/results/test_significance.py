@@ -34,6 +34,12 @@ def test_mcnemar_is_a_symmetric_probability(fixed: int, broken: int) -> None:
     assert 0 < mcnemar_exact(fixed, broken) <= 1
 
 
+def test_many_changes_are_still_exact_and_fast() -> None:
+    assert mcnemar_exact(10_000, 10_200) == pytest.approx(0.1613, abs=1e-3)
+    assert mcnemar_exact(5000, 5000) == 1.0
+    assert mcnemar_exact(0, 2000) == 0.5**1999 == 0.0
+
+
 def test_the_sign_test_ignores_ties_and_sizes() -> None:
     assert sign_test([0.1, -5, 0, 0, -0.2]) == mcnemar_exact(1, 2)
     assert sign_test([]) == 1.0
