@@ -1,10 +1,13 @@
-"""The example suites that use containers, with the scripted calls and answers of their own configuration."""
+"""The example suites that use containers: as a user runs them, and with answers that are wrong."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,8 @@ import pytest
 from pytest_mindtrial.core.values import ToolCall
 from pytest_mindtrial.providers.mock_script import MockScript, read_script
 from pytest_mindtrial.sandbox import SandboxHub, SandboxSettings
+from pytest_mindtrial.sandbox.ownership import OWNER_LABEL, SESSION_LABEL
+from pytest_mindtrial.sandbox.removal import list_owned
 from pytest_mindtrial.suite.config import load_config
 from pytest_mindtrial.suite.files import FileStore
 from pytest_mindtrial.suite.model import Config, Run, Task
@@ -21,7 +26,6 @@ from pytest_mindtrial.validators.base import Candidate, Verdict
 from pytest_mindtrial.validators.custom import CustomValidator
 
 EXAMPLES = Path(__file__).parents[2] / "example_suites"
-NAMES = ("python_tool", "shopping_cart", "hidden_tests")
 
 
 def read(name: str) -> tuple[Config, tuple[Task, ...], Run, MockScript]:
@@ -73,31 +77,63 @@ def example_images(build: Callable[[Path], str]) -> None:
         build(folder)
 
 
-def test_python_tool(lab: Any) -> None:
-    results = {name: texts for name, (texts, _) in run_example(lab, "python_tool").items()}
-    assert results["sum of even numbers"] == ["2550"]
-    assert results["largest order"] == ["3 orders", "Lovelace"]
-    assert results["no way out"][0].startswith("offline: ")
+def run_pytest(name: str, folder: Path, client: Any) -> Mapping[str, Any]:
+    """Run an example as a user does, in a process of its own; return its results by task. Nothing may be left."""
+    suite = EXAMPLES / name
+    command = [sys.executable, "-m", "pytest", str(suite / "tasks.yaml"), "--mt-config", str(suite / "config.yaml")]
+    command += ["--mt-output-dir", str(folder), "--mt-output-basename", "r", "--mt-seed", "eval-seed"]
+    command += ["-p", "no:cacheprovider"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder)
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+    owners = [each.labels[OWNER_LABEL] for each in list_owned(client, SESSION_LABEL)]
+    assert [owner for owner in owners if owner.endswith(f":{process.pid}")] == []
+    results = json.loads((folder / "r.json").read_text("utf-8"))["Results"]["mock"]
+    assert {entry["Kind"] for entry in results} == {"Passed"}
+    return {entry["Task"]: entry for entry in results}
 
 
-def test_shopping_cart(lab: Any) -> None:
-    results = run_example(lab, "shopping_cart")
-    texts, verdict = results["fill the cart"]
-    assert json.loads(texts[-1])["items"] == {"apple": 2, "bread": 1}
-    assert json.loads(texts[-1])["currency"] == "CAD"
-    assert verdict is not None
-    assert verdict.passed
-    texts, verdict = results["change one's mind"]
-    assert texts[2].startswith("Tool error: cart ended with exit code 1.")
-    assert "the cart holds only 4 of orange" in texts[2]
-    assert verdict is not None
-    assert verdict.passed
+def go_hash(*texts: str) -> int:
+    """Return what ``hash`` in a template gives. Source: spec docker 7."""
+    parts = b"".join(len(text.encode()).to_bytes(8, "big") + text.encode() for text in texts)
+    return int.from_bytes(hashlib.sha256(parts).digest()[:8], "big")
 
 
-def test_hidden_tests_pass(lab: Any) -> None:
-    for _, verdict in run_example(lab, "hidden_tests").values():
-        assert verdict is not None
-        assert verdict.passed, verdict.record.explanation
+def statuses(entry: Mapping[str, Any]) -> list[str]:
+    return [call["Status"] for call in entry["Details"]["Answer"]["ToolCalls"]]
+
+
+def test_python_tool(client: Any, tmp_path: Path) -> None:
+    results = run_pytest("python_tool", tmp_path, client)
+    assert {name: statuses(entry) for name, entry in results.items()} == {
+        "sum of even numbers": ["success"],
+        "largest order": ["success", "success"],
+        "no way out": ["success"],
+    }
+    usage = results["largest order"]["Details"]["Answer"]["ToolUsage"]
+    assert usage["python-code-executor"]["CallCount"] == 2
+
+
+def test_shopping_cart(client: Any, tmp_path: Path) -> None:
+    results = run_pytest("shopping_cart", tmp_path, client)
+    assert statuses(results["fill the cart"]) == ["success", "success"]
+    changed = results["change one's mind"]
+    assert statuses(changed) == ["success", "success", "nonzero_exit", "success"]
+    refused = changed["Details"]["Answer"]["ToolCalls"][2]
+    assert (refused["ExitCode"], refused["ConversationTurn"]) == (1, 2)
+    assert "the cart holds only 4 of orange" in refused["Stderr"]["Preview"]
+    validation = changed["Details"]["Validation"]
+    assert (validation["Method"], validation["Title"]) == ("custom", "The cart is right")
+    (explanation,) = validation["Explanation"]
+    # The same seed serves the same customer again.
+    customer = go_hash("eval-seed", "change one's mind")
+    assert explanation == f'Customer {customer} has {{"bread": 1}} after 3 changes.'
+
+
+def test_hidden_tests(client: Any, tmp_path: Path) -> None:
+    for entry in run_pytest("hidden_tests", tmp_path, client).values():
+        assert entry["Details"]["Validation"]["Method"] == "custom"
+        assert entry["Details"]["Validation"]["Title"].endswith("tests passed")
 
 
 @pytest.mark.parametrize(
