@@ -17,6 +17,7 @@ __all__ = [
     "ErrorRecord",
     "Metadata",
     "OutputRecord",
+    "PreviousVerdict",
     "RequestRecord",
     "Result",
     "Semantic",
@@ -95,6 +96,7 @@ class AnswerRecord:
         coerced: True when a bare JSON scalar was turned into text for a plain-text task (design D19).
         truncated: True when the model stopped at its token limit and the text was taken nevertheless.
         raw_text: The reply's text when it differs from a plain rendering of the answer; None otherwise.
+        problems: Why a structured answer does not fit the task's schema, one line each; it was read all the same.
     """
 
     title: str
@@ -108,6 +110,7 @@ class AnswerRecord:
     coerced: bool = False
     truncated: bool = False
     raw_text: str | None = None
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +183,8 @@ class RequestRecord:
         status: HTTP status; None when no reply came.
         cause: Blank when the reply was good, else the error's cause word.
         request_id: The service's own id.
+        cached: True when the reply came from the response cache and nothing was sent; status and times are then those
+            of the request that was sent once.
     """
 
     turn: int
@@ -191,6 +196,15 @@ class RequestRecord:
     status: int | None = None
     cause: str = ""
     request_id: str | None = None
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousVerdict:
+    """What a regraded answer counted as before (``--mt-regrade``)."""
+
+    kind: Kind
+    validation: ValidationRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,10 +225,19 @@ class Result:
         requests: Every request that was tried, judges included.
         transcript: Messages in order: mappings with ``role`` and ``text`` (and ``name``, ``arguments`` for tools).
         source: ``file:line:column`` of the task definition.
-        definition: Digest of everything that decides the attempt (task, files, run parameters, repeat).
+        definition: Digest of everything that decides the attempt and its verdict (task, files, run parameters,
+            endpoint, repeat, judge, tools); blank = may never be used again.
+        definition_parts: Part by the word of the task file → the first digits of its digest, so that a difference can
+            be named.
         is_mock: True when the provider is the mock; reports must say so.
-        cost: Candidate cost in ``currency``; None when unknown. Judges excluded.
-        judge_cost: Judge cost in the same currency; None when unknown or none ran.
+        cost: Candidate cost in ``currency``; None when unknown. Judges excluded; replies from the response cache
+            included, as if they had been paid.
+        judge_cost: Judge cost in the same currency; None when unknown or none ran. Cached replies included.
+        cached: Requests, judges included, that the response cache answered.
+        saved: What the cached replies would have cost, judges included; None when unknown or none was cached.
+        reused_from: Journal that the attempt was taken from (``--mt-resume``, ``--mt-regrade``); blank when it was
+            made now. Its cost was spent then, not now.
+        previous: The verdict before a regrading; None when this is the first.
     """
 
     trace_id: str
@@ -243,3 +266,8 @@ class Result:
     cost: float | None = None
     judge_cost: float | None = None
     currency: str = ""
+    definition_parts: Mapping[str, str] = field(default_factory=dict)
+    cached: int = 0
+    saved: float | None = None
+    reused_from: str = ""
+    previous: PreviousVerdict | None = None

@@ -191,6 +191,7 @@ class _Attempt:
             transcript=tuple(trail.transcript),
             source=_place(plan),
             definition=plan.definition,
+            definition_parts=plan.definition_parts,
             is_mock=self._is_mock,
             cost=known_cost(cost_of(trail.usage, pricing)),
             judge_cost=self._judge_cost(),
@@ -338,6 +339,7 @@ class _Attempt:
             coerced=answer.coerced,
             truncated=answer.truncated,
             raw_text=answer.raw_text if answer.raw_text != answer.content else None,
+            problems=answer.problems,
         )
 
     def _set_error(self, kind: Kind, record: ErrorRecord) -> None:

@@ -6,7 +6,7 @@ Only values and protocols; does not run anything. Source: design 2 and 3, spec d
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pytest_mindtrial.core.record import ToolCallRecord, ToolUsageRecord
@@ -37,6 +37,7 @@ class AttemptPlan:
         nodeid: pytest's id of the item; blank outside pytest.
         trace_id: ULID; blank = the engine makes one.
         definition: Digest of everything that decides the attempt.
+        definition_parts: As in `Result.definition_parts`.
         client: Used instead of the run's own client (an overridden ``mt_provider``).
         validator: Used instead of the task's own validator (an overridden ``mt_validator``).
         tools: Used instead of the sandbox's tools (an overridden ``mt_tools``); closed by the attempt.
@@ -53,6 +54,7 @@ class AttemptPlan:
     client: ModelClient | None = None
     validator: Validator | None = None
     tools: ToolExecutor | None = None
+    definition_parts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def label(self) -> str:

@@ -146,6 +146,7 @@ def _failed_block(result: Result) -> list[str]:
         marks = [word for word in ("repaired", "coerced", "truncated") if getattr(answer, word)]
         if marks:
             lines.append(f"note:  the reply was {' and '.join(marks)}")
+        lines += _labelled("schema: ", "\n".join(answer.problems))
     return lines
 
 

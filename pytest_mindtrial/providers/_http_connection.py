@@ -83,15 +83,18 @@ class Connection(asyncio.Protocol):
         body: bytes,
         deadlines: Deadlines,
         ends_at: float | None,
+        *,
+        method: str = "POST",
     ) -> RawReply:
-        """Send one POST and return its reply.
+        """Send one request and return its reply.
 
         Args:
             target: Path and query.
             headers: Complete, with ``host`` and ``content-length``.
-            body: Request body.
+            body: Request body; empty for a GET.
             deadlines: Longest waits.
             ends_at: Loop time of the total deadline.
+            method: ``POST`` or ``GET``.
 
         Raises:
             TransportError: No complete reply; the connection is closed then.
@@ -101,9 +104,10 @@ class Connection(asyncio.Protocol):
         self._active_at = self._loop.time()
         self._waiter = self._loop.create_future()
         try:
-            request = h11.Request(method=b"POST", target=target, headers=list(headers))
+            request = h11.Request(method=method, target=target, headers=list(headers))
             head = self._http.send(request) or b""
-            self._http.send_with_data_passthrough(h11.Data(data=body))
+            if body:
+                self._http.send_with_data_passthrough(h11.Data(data=body))
             self._http.send(h11.EndOfMessage())
             self._transport.write(head + body if len(body) < _COPIED else head)
             if len(body) >= _COPIED:

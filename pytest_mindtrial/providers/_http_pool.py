@@ -49,21 +49,25 @@ class Pool:
         body: bytes,
         deadlines: Deadlines,
         ends_at: float | None,
+        *,
+        method: str = "POST",
     ) -> RawReply:
-        """Send one POST; see `Connection.exchange`."""
+        """Send one request; see `Connection.exchange`."""
         origin = url.scheme, url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
         path = url.path or "/"
         target = f"{path}?{url.query}".encode("ascii") if url.query else path.encode("ascii")
-        head = [("host", url.netloc.rpartition("@")[2]), ("content-length", str(len(body))), *headers]
+        head = [("host", url.netloc.rpartition("@")[2]), *headers]
+        if method == "POST":
+            head.insert(1, ("content-length", str(len(body))))
         connection = self._take_idle(origin)
         if connection is not None:
             try:
-                return await self._exchange(origin, connection, target, head, body, deadlines, ends_at)
+                return await self._exchange(origin, connection, target, head, body, deadlines, ends_at, method)
             except TransportError as error:
                 if error.cause != "reset" or connection.has_answered:
                     raise
         connection = await self._connect(origin, deadlines, ends_at)
-        return await self._exchange(origin, connection, target, head, body, deadlines, ends_at)
+        return await self._exchange(origin, connection, target, head, body, deadlines, ends_at, method)
 
     async def close(self) -> None:
         """Close every connection; requests under way fail."""
@@ -89,9 +93,10 @@ class Pool:
         body: bytes,
         deadlines: Deadlines,
         ends_at: float | None,
+        method: str,
     ) -> RawReply:
         try:
-            return await connection.exchange(target, headers, body, deadlines, ends_at)
+            return await connection.exchange(target, headers, body, deadlines, ends_at, method=method)
         finally:
             if connection.is_open:
                 self._idle.setdefault(origin, []).append(connection)

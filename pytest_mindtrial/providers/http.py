@@ -27,7 +27,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import SplitResult, urlsplit
 
 from pytest_mindtrial.core.errors import ConfigError, TransportError
@@ -47,11 +47,12 @@ _GZIP_OR_ZLIB, _BARE_DEFLATE = 47, -15
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One POST. ``headers`` lack ``host`` and ``content-length``, which are added."""
+    """One request. ``headers`` lack ``host`` and ``content-length``, which are added; a GET has no body."""
 
     url: str
     headers: Sequence[tuple[str, str]]
-    body: bytes
+    body: bytes = b""
+    method: Literal["GET", "POST"] = "POST"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class Http:
             raw = await self._send_proxied(proxy, request, deadlines)
         else:
             ends_at = None if total is None else started + total
-            raw = await self._pool.send(url, request.headers, request.body, deadlines, ends_at)
+            raw = await self._pool.send(url, request.headers, request.body, deadlines, ends_at, method=request.method)
         headers = _joined(raw.headers)
         body = _decoded(headers.get("content-encoding", ""), raw.body, self._body_limit)
         return HttpReply(
@@ -176,7 +177,11 @@ class Http:
         transport = idle.pop() if idle else _proxy_transport(proxy, self._tls)
         times = {"connect": deadlines.connect_s, "write": deadlines.write_s, "read": deadlines.silence_s, "pool": None}
         message = httpx.Request(
-            "POST", request.url, headers=list(request.headers), content=request.body, extensions={"timeout": times}
+            request.method,
+            request.url,
+            headers=list(request.headers),
+            content=request.body if request.method == "POST" else None,
+            extensions={"timeout": times},
         )
         is_complete = False
         try:

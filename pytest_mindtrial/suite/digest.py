@@ -1,21 +1,37 @@
 """Content digests that decide whether a finished attempt may be used again (``--mt-resume``).
 
-Position, labels and display settings do not count: moving or tagging a task does not invalidate its results. Source:
-design D7.
+A definition is kept in parts that carry the words of the task file, so that a difference can be named. Position, labels
+and display settings do not count: moving or tagging a task does not invalidate its results. What conftest hooks give
+instead of a run's own client or a task's own validator is not covered. Source: design D7; field pain 12.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from pytest_mindtrial.core.ids import content_digest
 from pytest_mindtrial.suite.files import check_local, local_path
-from pytest_mindtrial.suite.model import FileRef, Run, Task
+from pytest_mindtrial.suite.model import (
+    Config,
+    FileRef,
+    Judge,
+    JudgePrompt,
+    JudgeSelection,
+    Provider,
+    Run,
+    Task,
+)
 
-__all__ = ["attempt_digest", "file_digest", "run_digest", "task_digest"]
+__all__ = ["GRADING_PARTS", "Definition", "Definitions", "file_digest", "run_parts", "task_parts"]
+
+GRADING_PARTS = frozenset(("expected-result", "validation-rules", "judge-prompt", "judge", "custom-validator"))
+"""Parts that decide only how an answer is graded; a change in any other part makes it an answer to another question."""
+
+_DIGITS = 16
 
 FileDigest = Callable[[FileRef], str]
 
@@ -43,43 +59,136 @@ def _bytes_digest(path: str, modified_ns: int, size_bytes: int) -> str:
     return content_digest(Path(path).read_bytes())
 
 
-def task_digest(task: Task, files: FileDigest = file_digest) -> str:
-    """Return the digest of everything in a task that decides an attempt and its verdict.
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Everything that decides an attempt and its verdict, as digests.
+
+    Attributes:
+        digest: Of all parts together.
+        parts: Part, in the words of the files → the first digits of its digest.
+    """
+
+    digest: str
+    parts: Mapping[str, str]
+
+
+class Definitions:
+    """Makes definitions; what attempts have in common is digested once.
 
     Args:
-        task: The task.
         files: Gives the digest of an attached file's content.
     """
-    return content_digest(
-        "task-1",
-        task.name,
-        task.prompt,
-        task.response_format,
-        task.expected,
-        asdict(task.rules),
-        task.system_prompt,
-        [[file.name, file.type, file.image_detail, file.access, files(file)] for file in task.files],
-        [asdict(tool) for tool in task.tools],
-        task.service_inputs,
-        task.max_turns,
-    )
+
+    def __init__(self, files: FileDigest = file_digest) -> None:
+        self._files = files
+        # Keyed by identity, because tasks hold mappings; the values keep the objects alive, so that ids stay unique.
+        self._known: dict[tuple[int, ...], tuple[Any, Mapping[str, str]]] = {}
+
+    def of(
+        self,
+        task: Task,
+        run: Run,
+        repeat: int | None = None,
+        *,
+        provider: Provider | None = None,
+        config: Config | None = None,
+        overridden: Iterable[str] = (),
+    ) -> Definition:
+        """Return the definition of one attempt.
+
+        Args:
+            task: The task.
+            run: The run.
+            repeat: 1-based repeat index; None without repeats.
+            provider: The run's provider entry; its endpoint counts, not its key.
+            config: Where the task's judge, tools and services are defined.
+            overridden: Names of fixtures whose objects were used instead; what those do cannot be known.
+        """
+        parts = {
+            **self._once((task,), lambda: task_parts(task, self._files)),
+            **self._once((run,), lambda: run_parts(run)),
+        }
+        if config is not None and (task.rules.method in ("semantic", "custom") or task.tools):
+            parts |= self._once((task, config), lambda: _configured_parts(task, config))
+        if provider is not None and provider.client.endpoint:
+            parts["endpoint"] = _short(provider.client.endpoint)
+        if repeat is not None:
+            parts["repeat"] = _short(repeat)
+        if names := sorted(overridden):
+            parts["fixtures"] = _short(names)
+        return Definition(content_digest("definition-1", parts), parts)
+
+    def _once(self, key: tuple[Any, ...], make: Callable[[], Mapping[str, str]]) -> Mapping[str, str]:
+        ids = tuple(map(id, key))
+        known = self._known.get(ids)
+        if known is None:
+            known = self._known[ids] = (key, make())
+        return known[1]
 
 
-def run_digest(run: Run) -> str:
-    """Return the digest of what a run sends: model and parameters, not limits, retries or prices."""
-    return content_digest(
-        "run-1",
-        run.provider,
-        run.name,
-        run.model,
-        run.parameters,
-        run.text_only,
-        run.disable_structured_output,
-    )
+def task_parts(task: Task, files: FileDigest = file_digest) -> dict[str, str]:
+    """Return the parts that a task file decides; what is absent has no part."""
+    rules = asdict(task.rules)
+    judge = rules.pop("judge")
+    prompt = judge.pop("prompt")
+    values = {
+        "name": task.name,
+        "prompt": task.prompt,
+        "response-result-format": task.response_format,
+        "expected-result": task.expected,
+        "validation-rules": [rules, judge],
+        "judge-prompt": None if task.rules.judge.prompt == JudgePrompt() else prompt,
+        "system-prompt": task.system_prompt,
+        "files": [[file.name, file.type, file.image_detail, file.access, files(file)] for file in task.files],
+        "tool-selector": [asdict(tool) for tool in task.tools],
+        "service-inputs": task.service_inputs,
+        "max-turns": task.max_turns,
+    }
+    return {name: _short(value) for name, value in values.items() if value or name in ("prompt", "expected-result")}
 
 
-def attempt_digest(
-    task: Task, run: Run, repeat: int | None = None, files: FileDigest = file_digest, endpoint: str | None = None
-) -> str:
-    """Return the digest of one attempt: task with file contents, run, repeat index, and the provider's own endpoint."""
-    return content_digest("attempt-1", task_digest(task, files), run_digest(run), repeat, endpoint)
+def run_parts(run: Run) -> dict[str, str]:
+    """Return the parts that a run decides: model and parameters, not limits, retries or prices."""
+    values = {
+        "run": [run.provider, run.name],
+        "model": run.model,
+        "model-parameters": run.parameters,
+        "text-only": run.text_only,
+        "disable-structured-output": run.disable_structured_output,
+    }
+    return {name: _short(value) for name, value in values.items() if value}
+
+
+def _configured_parts(task: Task, config: Config) -> dict[str, str]:
+    """Return the parts that stand in the configuration: judge, custom validator, tools and the services they use."""
+    parts: dict[str, str] = {}
+    if task.rules.method == "semantic":
+        parts["judge"] = _short(_judge_facts(task.rules.judge, config.judges))
+    selected = {selection.name for selection in task.tools}
+    tools = [tool for tool in config.tools if tool.name in selected]
+    validators = [item for item in config.validators if item.name == task.rules.custom_validator]
+    used = {use.service for item in (*tools, *validators) for use in item.dependencies}
+    services = [service for service in config.services if service.name in used]
+    for name, items in (("tools", tools), ("custom-validator", validators), ("services", services)):
+        if items:
+            parts[name] = _short([_without_position(item) for item in items])
+    return parts
+
+
+def _judge_facts(selection: JudgeSelection, judges: Iterable[Judge]) -> Any:
+    """Return what the judge sends; nothing where it is not configured, which the attempt reports itself."""
+    for judge in judges:
+        if judge.name == selection.name:
+            runs = [run for run in judge.provider.runs if not selection.variant or run.name == selection.variant]
+            return [judge.provider.name, judge.provider.client.endpoint, [run_parts(run) for run in runs]]
+    return None
+
+
+def _without_position(value: Any) -> dict[str, Any]:
+    facts = asdict(value)
+    facts.pop("position", None)
+    return facts
+
+
+def _short(value: Any) -> str:
+    return content_digest(value)[:_DIGITS]

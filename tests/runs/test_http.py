@@ -251,3 +251,31 @@ def test_an_unreadable_judge_is_an_error_never_a_verdict(project, server):
     entry = project.entries()[0]
     assert entry["Details"]["Error"]["FromValidation"] is True
     assert entry["Details"]["Answer"]["ActualAnswer"] == ["The sea sleeps."]
+
+
+def test_a_structured_answer_that_does_not_fit_its_schema_says_why(project, server):
+    schema = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
+    task = {"name": "sum", "prompt": "2+2", "response-result-format": schema, "expected-result": {"sum": 4}}
+    server.script(json_reply(completion({"content": {"sum": "four"}})))
+    project.suite(json.dumps({"task-config": {"tasks": [task]}}), config(server))
+    result = project.run("tasks.yaml")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["schema: *'four' is not of type 'integer'*"])
+    (problem,) = project.attempts()[0]["answer"]["problems"]
+    assert "'four'" in problem
+    assert "'four' is not of type" in (project.path / "results/out.html").read_text(encoding="utf-8")
+
+
+def test_the_endpoint_is_part_of_the_definition(project, server):
+    server.respond(lambda request: json_reply(completion()))
+    project.suite(TASK, config(server))
+    project.run("tasks.yaml")
+    project.suite(TASK, config(server).replace("/v1", "/v2"))
+    project.run("tasks.yaml")
+    first, second = project.attempts()
+    assert first["definition"] != second["definition"]
+    assert {
+        name
+        for name in first["definition_parts"]
+        if first["definition_parts"][name] != second["definition_parts"][name]
+    } == {"endpoint"}

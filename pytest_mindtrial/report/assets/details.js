@@ -43,6 +43,7 @@ function answerSection(body) {
   return el("section", {}, el("h3", {}, answer.title ? `Answer: ${answer.title}` : "Answer"),
     flags.map(([, label]) => el("p", {}, el("span", { class: "badge warn" }, label))),
     paragraph(answer.explanation),
+    answer.problems ? titled("Does not fit the schema", block(answer.problems.join("\n"))) : null,
     titled("Actual answer", block(answer.content)),
     answer.raw_text ? titled("Raw reply", block(answer.raw_text)) : null,
     answer.expected.length ? titled(answer.expected.length > 1 ? "Accepted answers" : "Accepted answer", answer.expected.map((text) => block(text))) : null,
