@@ -37,6 +37,7 @@ class Engine:
     Attributes:
         client: The client.
         cpus: Processors of the engine's machine (not of ours).
+        seen_images: Images whose identity was logged already.
         slots: Bounds the processes that run at once; taken by a launch, given back when the process has ended.
     """
 
@@ -44,6 +45,7 @@ class Engine:
         self.client = client
         with translated("tell about itself"):
             self.cpus = int(client.info()["NCPU"])
+        self.seen_images: set[str] = set()
         self.slots = threading.BoundedSemaphore(_RUNNING_PROCESSES)
         self._budget_s = settings.removal_budget_s
         self._quick = ThreadPoolExecutor(_QUICK_THREADS, "mt-docker")

@@ -30,6 +30,7 @@ __all__ = ["Binding", "ServiceEndpoint", "ServiceSet", "service_host"]
 
 _LOG = logging.getLogger("pytest_mindtrial.sandbox")
 _LOG_LINES = 400
+_IMAGE_LABELS = "org.opencontainers.image."
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +201,24 @@ class ServiceSet:
             pids_limit=self._pids_limit,
             keeps_log=True,
         )
+        await self._log_image(service.image)
         _LOG.info("service %r starts from %s with variables %s", service.name, service.image, sorted(env))
         await engine.gated("start a service", launch_container, engine.client, spec, engine.cpus, instance.launch)
         await wait_ready(engine, instance.launch.id, service.healthcheck, service.startup_timeout_s)
+
+    async def _log_image(self, image: str) -> None:
+        """Log once which build of an image is used, so that a result can be explained later."""
+        if image in self._engine.seen_images:
+            return
+        self._engine.seen_images.add(image)
+        try:
+            found = await self._engine.quick("look at an image", self._engine.client.inspect_image, image)
+        except EngineFailure:
+            return  # the create request will say so
+        labels = (found.get("Config") or {}).get("Labels") or {}
+        shown = {key: value for key, value in labels.items() if key.startswith(_IMAGE_LABELS)}
+        parts = (found.get("Id"), found.get("RepoTags"), found.get("RepoDigests"), shown)
+        _LOG.info("image %s: id %s, tags %s, digests %s, labels %s", image, *parts)
 
     def _create_network(self, instance: _Instance) -> None:
         labels = self._lease.labels("network", self._attempt)

@@ -152,7 +152,9 @@ class Child:
 
     def kill(self) -> None:
         self._process.kill()
-        self._process.communicate()
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
 
 
 @pytest.mark.parametrize("phase", PHASES)

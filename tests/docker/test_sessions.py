@@ -86,9 +86,9 @@ class Session:
 def session(client: Any, tmp_path: Path) -> Iterator[Session]:
     session = Session(tmp_path)
     yield session
-    if session.process.poll() is None:
-        session.process.kill()
-        session.process.communicate()
+    session.process.kill()
+    session.process.wait()
+    session.process.stdout.close()
     wait_for(lambda: not session.owned(client), 5.0)
 
 

@@ -98,6 +98,7 @@ class FakeClient:
         self.failures: dict[str, list[Exception | None]] = defaultdict(list)
         self.done: list[str] = []
         self.missing: set[str] = set()
+        self.images: dict[str, dict[str, Any]] = {}
         self.all_containers: dict[str, Container] = {}
         self.all_networks: dict[str, dict[str, Any]] = {}
         self.all_volumes: dict[str, dict[str, str]] = {}
@@ -243,7 +244,7 @@ class FakeClient:
         self._call("inspect_image")
         if image in self.missing:
             raise api_error(404, f"No such image: {image}")
-        return {}
+        return self.images.get(image, {})
 
     def pull(self, repository: str, tag: str | None) -> None:
         self._call("pull")

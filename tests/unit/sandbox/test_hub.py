@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -254,3 +256,10 @@ def test_the_default_state_folder_is_used_without_a_setting(
     assert len(list(tmp_path.iterdir())) == 1
     hub.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_importing_the_sandbox_costs_no_third_party_module() -> None:
+    """docker-py takes 0.2–0.4 s to import, jsonschema 0.06 s; suites without containers must not pay for them."""
+    code = "import sys, pytest_mindtrial.sandbox; print({'docker', 'jsonschema', 'requests'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -177,3 +177,24 @@ def test_teardown_goes_on_after_a_problem_and_keeps_blocks_of_networks_that_stay
     assert fake.left == 2
     assert len(resources.allocator._used) == 1
     assert asyncio.run(services.close()) == []
+
+
+def test_the_identity_of_an_image_is_logged_once(
+    resources: Any, fake: Any, error: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    labels = {"org.opencontainers.image.revision": "abc", "secret": "hidden"}
+    fake.images["image"] = {"Id": "sha256:1", "RepoTags": ["image:1"], "Config": {"Labels": labels}}
+    with caplog.at_level("INFO"):
+        for _ in range(2):
+            asyncio.run(start(resources, SERVICE, env={"TOKEN": "secret-value"}).close())
+    lines = [record.message for record in caplog.records if record.message.startswith("image ")]
+    assert lines == [
+        "image image: id sha256:1, tags ['image:1'], digests None, labels {'org.opencontainers.image.revision': 'abc'}"
+    ]
+    assert "TOKEN" in caplog.text
+    assert "secret-value" not in caplog.text
+
+
+def test_an_image_that_cannot_be_looked_at_does_not_stop_the_start(resources: Any, fake: Any, error: Any) -> None:
+    fake.failures["inspect_image"] = [error(500)]
+    asyncio.run(start(resources, SERVICE).close())
