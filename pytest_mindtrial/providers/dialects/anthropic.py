@@ -82,6 +82,7 @@ class _AnthropicConversation:
         self._system = system_blocks(prompt, mode)
         self._tools = local_tools(prompt.tools, mode)
         self._submit = [submit_tool(prompt)] if mode == "tool" else []
+        self._choice = "auto"
         self._messages: list[dict[str, Any]] = [{"role": "user", "content": user_blocks(prompt)}]
         self._open_calls: tuple[ToolCall, ...] = ()
         self._streams = streams(run, self._base["max_tokens"])
@@ -104,7 +105,7 @@ class _AnthropicConversation:
         if system:
             body["system"] = system
         if tools := [*tools, *self._submit]:
-            body |= {"tools": tools, "tool_choice": {"type": "auto"}}
+            body |= {"tools": tools, "tool_choice": {"type": self._choice}}
         return HttpCall(_PATH, body, self._streams)
 
     def accept(self, reply: Mapping[str, Any]) -> Turn:
@@ -146,7 +147,12 @@ class _AnthropicConversation:
         self._messages.append({"role": "user", "content": [*blocks, {"type": "text", "text": text}]})
 
     def withdraw_tool(self, name: str) -> None:
-        self._tools = [tool for tool in self._tools if tool["name"] != name]
+        """Leave a tool out; the last one stays declared and is forbidden, because messages with calls need a tool."""
+        kept = [tool for tool in self._tools if tool["name"] != name]
+        if kept or self._submit or not self._tools:
+            self._tools = kept
+        else:
+            self._choice = "none"
 
     def _submitted(self, blocks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
         """Return what the first call of the answer tool carries; None = it was not called."""
