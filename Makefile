@@ -52,8 +52,9 @@ bench: $(DEV_STAMP) ## measure the cost of a session, of a request and of a tool
 	  $(BIN)/python scripts/build_images.py
 	  $(BIN)/python benchmarks/docker_tool_call.py'
 
-docs: $(DEV_STAMP) ## check the links and the examples of the documents
-	@$(BIN)/python scripts/check_documents.py
+docs: $(DEV_STAMP) ## write the reference and check the links and examples of all documents
+	@$(BIN)/python scripts/build_reference.py
+	$(BIN)/python scripts/check_documents.py
 
 images: $(DEV_STAMP) ## build the Docker images of the tests and examples (no registry)
 	@scripts/with-docker-engine $(BIN)/python scripts/build_images.py

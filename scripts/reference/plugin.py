@@ -27,11 +27,13 @@ def _option_word(option: Option) -> str:
         return "–"
     if option.kind == "switch":
         return f"`--mt-{option.name}`, `--no-mt-{option.name}`"
+    if option.kind == "optional-path":
+        return code(f"--mt-{option.name}[={option.metavar}]")
     return code(f"--mt-{option.name} {option.metavar}".strip())
 
 
 def _option_default(option: Option) -> str:
-    if option.kind == "switch":
+    if option.kind in ("switch", "flag"):
         return "on" if option.default else "off"
     return code(str(option.default)) if option.default not in (None, "", ()) else "–"
 

@@ -1,0 +1,81 @@
+"""The checker of documents finds what is wrong, and nothing is wrong with ours."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def checker() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("check_documents", ROOT / "scripts" / "check_documents.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _documents() -> list[Path]:
+    return [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("path", _documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_our_documents_have_no_problem(checker, path):
+    assert list(checker.problems(path)) == []
+
+
+def test_every_chapter_of_the_guide_is_linked_from_its_index():
+    folder = ROOT / "docs" / "guide"
+    index = (folder / "index.md").read_text("utf-8")
+    chapters = [path.name for path in folder.glob("*.md") if path.name != "index.md"]
+    assert chapters
+    assert [name for name in chapters if f"({name})" not in index] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("see [x](gone.md)", "there is no gone.md"),
+        ("# A b\n[x](#a-b) [y](#c)", "no such heading"),
+        ("```yaml\nconfig: {providers: []}\n```", "output-dir: is required"),
+        ("```yaml\ntask-config: {tasks: [{nam: x}]}\n```", "did you mean 'name'"),
+        ("```yaml task\n- name: x\n```", "prompt: is required"),
+        ("```yaml tools\n- name: x\n```", "image: is required"),
+        ("```yaml\n- name: x\n```", "does not say what it is a piece of"),
+        ("```yaml other\na: [\n```", "cannot be read"),
+        ("```python\ndef x(\n```", "Python example"),
+        ("```json\n{]\n```", "JSON example"),
+    ],
+)
+def test_a_problem_is_found_with_its_line(checker, tmp_path, text, expected):
+    path = tmp_path / "page.md"
+    path.write_text(f"first line\n\n{text}\n", "utf-8")
+    found = list(checker.problems(path))
+    assert len(found) == 1
+    assert expected in found[0]
+    assert found[0].startswith(("3:", "4:"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```yaml other\non: [push]\n```",
+        "```yaml providers\n- name: mock\n  runs: [{name: a, model: b}]\n```",
+        "```yaml task\n- {name: a, prompt: b, response-result-format: c, expected-result: d}\n```",
+        "```text\n[x](gone.md)\n```",
+        "`[x](gone.md)`",
+        "[x](https://example.com/)",
+        "# A `b` c\n\n[x](#a-b-c)",
+        "```\nconfig: [\n```",
+    ],
+)
+def test_what_is_right_or_no_example_is_left_alone(checker, tmp_path, text):
+    path = tmp_path / "page.md"
+    path.write_text(text + "\n", "utf-8")
+    assert list(checker.problems(path)) == []
