@@ -26,7 +26,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from pytest_mindtrial.core.errors import Position, UserError
+from pytest_mindtrial.core.errors import InternalError, Position, UserError
 from pytest_mindtrial.suite.nodes import COLUMN_BITS, Document, MappingNode, Node, ScalarNode, SequenceNode
 
 try:
@@ -158,6 +158,8 @@ class _Builder:
                 items.append(self._alias(event))
             elif kind is DocumentEndEvent or kind is StreamEndEvent:
                 break
+            elif event is None:
+                raise InternalError("the YAML parser's events are of another copy of the yaml package than ours")
         if not top:
             return None
         root: Node = top[0]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_mindtrial.core.errors import ConfigError, Position, TaskError, UserError
+from pytest_mindtrial.core.errors import ConfigError, InternalError, Position, TaskError, UserError
 from pytest_mindtrial.suite import yaml_reader
 from pytest_mindtrial.suite.nodes import ROOT, MappingNode, ScalarNode, child, find, path_text
 from pytest_mindtrial.suite.yaml_reader import MAX_DEPTH, paused_gc, read_yaml, read_yaml_file
@@ -282,3 +282,13 @@ def _plain(node):
     if isinstance(node, ScalarNode):
         return node.value, node.tag
     return [_plain(item) for item in node.items]
+
+
+def test_events_of_another_copy_of_yaml_end_in_an_error_not_in_a_loop(monkeypatch):
+    class Foreign:
+        pass
+
+    events = iter([Foreign(), Foreign()])
+    monkeypatch.setattr("pytest_mindtrial.suite.yaml_reader._events", lambda text: lambda: next(events, None))
+    with pytest.raises(InternalError, match="another copy"):
+        read_yaml(b"a: 1", "f.yaml", TaskError)
