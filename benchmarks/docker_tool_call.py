@@ -21,10 +21,11 @@ from typing import Any
 
 from pytest_mindtrial.core.values import ToolCall
 from pytest_mindtrial.providers.mock_script import read_script
-from pytest_mindtrial.sandbox import AttemptSandbox, SandboxHub
 from pytest_mindtrial.sandbox.connection import connect
+from pytest_mindtrial.sandbox.hub import SandboxHub
 from pytest_mindtrial.sandbox.ownership import SESSION_LABEL
 from pytest_mindtrial.sandbox.removal import list_owned
+from pytest_mindtrial.sandbox.session import AttemptSandbox
 from pytest_mindtrial.suite.config import load_config
 from pytest_mindtrial.suite.model import Config, ContainerLimits, Run, Task, Tool, ToolSelection
 from pytest_mindtrial.suite.tasks import load_suite

@@ -19,10 +19,12 @@ from typing import Any
 import pytest
 
 from pytest_mindtrial.core.values import ToolCall, ToolResult
-from pytest_mindtrial.sandbox import AttemptSandbox, SandboxHub, SandboxSettings
 from pytest_mindtrial.sandbox.connection import connect
+from pytest_mindtrial.sandbox.hub import SandboxHub
 from pytest_mindtrial.sandbox.ownership import SESSION_LABEL
 from pytest_mindtrial.sandbox.removal import list_owned
+from pytest_mindtrial.sandbox.session import AttemptSandbox
+from pytest_mindtrial.sandbox.settings import SandboxSettings
 from pytest_mindtrial.suite.model import (
     Config,
     ContainerLimits,

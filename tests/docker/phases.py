@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_mindtrial.core.values import ToolCall
-from pytest_mindtrial.sandbox import SandboxHub, SandboxSettings
+from pytest_mindtrial.sandbox.hub import SandboxHub
 from pytest_mindtrial.sandbox.ownership import ROLE_LABEL, SESSION_LABEL
 from pytest_mindtrial.sandbox.removal import list_owned
+from pytest_mindtrial.sandbox.settings import SandboxSettings
 from pytest_mindtrial.suite.model import (
     Config,
     Dependency,

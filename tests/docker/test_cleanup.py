@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 
 from pytest_mindtrial.core.errors import MindTrialError, SandboxError
-from pytest_mindtrial.sandbox import SandboxSettings, sweep_orphans
 from pytest_mindtrial.sandbox.ownership import ATTEMPT_LABEL, SESSION_LABEL
 from pytest_mindtrial.sandbox.removal import list_owned
+from pytest_mindtrial.sandbox.settings import SandboxSettings
+from pytest_mindtrial.sandbox.sweep import sweep_orphans
 from tests.docker import phases
 from tests.docker.phases import PHASES, has_reached, live, scenario, wait_for
 

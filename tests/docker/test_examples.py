@@ -15,9 +15,10 @@ import pytest
 
 from pytest_mindtrial.core.values import ToolCall
 from pytest_mindtrial.providers.mock_script import MockScript, read_script
-from pytest_mindtrial.sandbox import SandboxHub, SandboxSettings
+from pytest_mindtrial.sandbox.hub import SandboxHub
 from pytest_mindtrial.sandbox.ownership import OWNER_LABEL, SESSION_LABEL
 from pytest_mindtrial.sandbox.removal import list_owned
+from pytest_mindtrial.sandbox.settings import SandboxSettings
 from pytest_mindtrial.suite.config import load_config
 from pytest_mindtrial.suite.files import FileStore
 from pytest_mindtrial.suite.model import Config, Run, Task

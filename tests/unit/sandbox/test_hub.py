@@ -15,8 +15,9 @@ import pytest
 
 from pytest_mindtrial.core.errors import ConfigError, SandboxError, SandboxRuntimeError, UserError
 from pytest_mindtrial.core.values import ToolCall
-from pytest_mindtrial.sandbox import SandboxHub, SandboxSettings
 from pytest_mindtrial.sandbox import resources as resources_module
+from pytest_mindtrial.sandbox.hub import SandboxHub
+from pytest_mindtrial.sandbox.settings import SandboxSettings
 from pytest_mindtrial.suite.model import (
     Config,
     Dependency,
@@ -260,6 +261,6 @@ def test_the_default_state_folder_is_used_without_a_setting(
 
 def test_importing_the_sandbox_costs_no_third_party_module() -> None:
     """docker-py takes 0.2–0.4 s to import, jsonschema 0.06 s; suites without containers must not pay for them."""
-    code = "import sys, pytest_mindtrial.sandbox; print({'docker', 'jsonschema', 'requests'} & sys.modules.keys())"
+    code = "import sys, pytest_mindtrial.sandbox.hub; print({'docker', 'jsonschema', 'requests'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
