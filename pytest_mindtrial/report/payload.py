@@ -20,6 +20,7 @@ from pytest_mindtrial.core.wire import to_wire
 from pytest_mindtrial.results.costs import candidate_cost, candidate_records
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 from pytest_mindtrial.results.json_writer import got_value
+from pytest_mindtrial.results.spending import spending_notes
 from pytest_mindtrial.results.statistics import RunSummary, summarize
 
 __all__ = ["CHUNK_SIZE", "bodies", "index"]
@@ -65,6 +66,7 @@ def index(results: Sequence[Result], evaluation: EvaluationInfo) -> dict[str, An
         "ids": row_ids(results),
         "chunk_size": CHUNK_SIZE,
         "cut": _cut_note(results),
+        "spending": spending_notes(results),
     }
 
 
@@ -204,7 +206,19 @@ def _body(result: Result, has_transcript: bool) -> dict[str, Any]:
         "error": _part(result.error) if result.error else None,
         "requests": [to_wire(request) for request in result.requests],
         "transcript": [_message(message) for message in result.transcript] if has_transcript else [],
+        **_origin(result),
     }
+
+
+def _origin(result: Result) -> dict[str, Any]:
+    """Return where the result was taken from, and its verdict before a regrading; nothing where it was made now."""
+    facts: dict[str, Any] = {"reused_from": result.reused_from} if result.reused_from else {}
+    previous = result.previous
+    if previous is None:
+        return facts
+    validation = previous.validation
+    reason = f"{validation.title}\n{validation.explanation}".strip() if validation else ""
+    return {**facts, "previous": {"kind": previous.kind.value, "reason": _text(reason)}}
 
 
 def _validation(result: Result) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.core.wire import WIRE_VERSION, from_wire
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 
-__all__ = ["JournalContent", "read_journal"]
+__all__ = ["JournalContent", "journal_seed", "read_journal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,18 @@ def read_journal(path: Path) -> JournalContent:
     if state.header is None:
         raise ResultsError(f"{path} is not a journal: it has no header line")
     return JournalContent(state.header, tuple(state.results.values()), torn, frozenset(state.reported))
+
+
+def journal_seed(path: Path) -> str:
+    """Return the evaluation seed of a journal's first session; blank where it cannot be told."""
+    try:
+        with path.open("rb") as stream:
+            first = _parse(stream.readline())
+    except OSError:
+        return ""
+    evaluation = (first or {}).get("evaluation")
+    seed = evaluation.get("seed") if isinstance(evaluation, Mapping) else None
+    return seed if isinstance(seed, str) else ""
 
 
 def _parsed_lines(content: bytes) -> list[tuple[int, dict[str, Any] | None]]:

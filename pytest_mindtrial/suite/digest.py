@@ -167,7 +167,9 @@ def _configured_parts(task: Task, config: Config) -> dict[str, str]:
     selected = {selection.name for selection in task.tools}
     tools = [tool for tool in config.tools if tool.name in selected]
     validators = [item for item in config.validators if item.name == task.rules.custom_validator]
-    used = {use.service for item in (*tools, *validators) for use in item.dependencies}
+    uses = [use for tool in tools for use in tool.dependencies]
+    uses += [use for validator in validators for use in validator.dependencies]
+    used = {use.service for use in uses}
     services = [service for service in config.services if service.name in used]
     for name, items in (("tools", tools), ("custom-validator", validators), ("services", services)):
         if items:

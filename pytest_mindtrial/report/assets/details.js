@@ -64,6 +64,12 @@ function validationSection(body) {
     spentOn(validation));
 }
 
+function previousSection(body) {
+  const previous = body.previous;
+  if (!previous) return null;
+  return el("section", {}, el("h3", {}, `Verdict before regrading: ${previous.kind}`), paragraph(previous.reason));
+}
+
 function errorSection(body) {
   const error = body.error;
   if (!error) return null;
@@ -81,7 +87,7 @@ function requestsSection(body) {
   if (!body.requests.length) return null;
   return el("section", {}, el("h3", {}, "Requests"),
     smallTable(["Turn", "Try", "For", "Status", "Cause", "Waited", "Took", "First byte", "Request id"], body.requests.map((request) => [
-      request.turn, request.attempt, request.purpose ?? "candidate", request.status ?? UNKNOWN, request.cause || "ok",
+      request.turn, request.attempt, request.purpose ?? "candidate", request.status ?? UNKNOWN, request.cached ? "cache" : request.cause || "ok",
       duration(request.waited_ns ?? 0), duration(request.duration_ns ?? 0), duration(request.first_byte_ns ?? null),
       request.request_id ?? UNKNOWN])));
 }
@@ -97,7 +103,7 @@ function transcriptSection(body) {
 function factsSection(row, body) {
   const facts = [["Trace id", body.trace_id], ["Test", body.nodeid], ["Defined in", body.source], ["Started", body.started_at],
     ["Finished", body.finished_at], ["Suite", row.suite], ["Category", row.category], ["Difficulty", row.difficulty],
-    ["Tags", row.tags.join(", ")], ["Cost", row.cost === null ? "" : money(row.cost, row.currency)],
+    ["Tags", row.tags.join(", ")], ["Reused from", body.reused_from], ["Cost", row.cost === null ? "" : money(row.cost, row.currency)],
     ["Definition", body.definition], ["Run configuration", body.run_config]].filter(([, value]) => value);
   return el("section", {}, el("h3", {}, "Attempt"), smallTable(null, facts.map(([label, value]) =>
     [label, el("span", { class: label === "Run configuration" ? "text" : null }, value)])));
@@ -108,7 +114,7 @@ function detailsRow(row, columns) {
   return el("tr", { class: "details", id: `${row.id}-details` }, el("td", { colspan: columns },
     el("div", { class: "details-grid" },
       el("div", {}, errorSection(body), answerSection(body), requestsSection(body)),
-      el("div", {}, validationSection(body), transcriptSection(body), factsSection(row, body)))));
+      el("div", {}, validationSection(body), previousSection(body), transcriptSection(body), factsSection(row, body)))));
 }
 
 // A page from disk is often not allowed to use the clipboard interface; then the text is offered for copying by hand.

@@ -9,7 +9,7 @@ function renderReport() {
     el("section", { class: "panel", id: "analysis", "aria-label": "Analysis", hidden: true }),
     el("section", { class: "panel", id: "results", "aria-label": "Task results" }),
     el("footer", {}, `${EVALUATION.app_name} ${EVALUATION.app_version}`, EVALUATION.created_at ? ` · ${EVALUATION.created_at}` : "",
-      INDEX.cut ? ` · ${INDEX.cut}` : ""));
+      INDEX.cut ? ` · ${INDEX.cut}` : "", INDEX.spending.map((note) => ` · ${note}`)));
   renderSummary();
   renderResults();
   // The browser's own jump to the fragment comes with the load event and takes the focus away.
