@@ -47,6 +47,9 @@ class ChatForm:
         for number, call in enumerate(message.get("tool_calls", ())):
             function = call["function"]
             first = {**call, "index": number, "function": {"name": function["name"], "arguments": ""}}
+            if self.vendor == "mistralai":
+                deltas.append({"tool_calls": [{**call, "index": number}]})
+                continue
             deltas.append({"tool_calls": [first]})
             deltas += [
                 {"tool_calls": [{"index": number, "function": {"arguments": piece}}]}
@@ -73,7 +76,7 @@ class ChatForm:
         return f"data: {json.dumps(self.error(500, word, message))}\n\n"
 
     def _head(self, kind: str) -> dict[str, Any]:
-        return {"id": "r1", "object": kind, "created": 1, "model": "m"}
+        return {"id": "r1", "object": kind, "created": 1, "model": "m", "system_fingerprint": None}
 
     def _choice(self, said: Said) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": said.text}

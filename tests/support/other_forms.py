@@ -39,11 +39,12 @@ class ResponsesForm:
     def events(self, said: Said) -> list[str]:
         reply = self.plain(said)
         kind = {"incomplete": "response.incomplete"}.get(reply["status"], "response.completed")
+        place = {"output_index": 0, "content_index": 0, "logprobs": []}
         listed: list[dict[str, Any]] = [
             {"type": "response.created", "response": {**reply, "status": "in_progress", "output": []}},
         ]
         listed += [
-            {"type": "response.output_text.delta", "item_id": "msg_1", "delta": piece}
+            {"type": "response.output_text.delta", "item_id": "msg_1", "delta": piece, **place}
             for piece in pieces(said.text or "")
         ]
         listed.append({"type": kind, "response": reply})

@@ -1,4 +1,4 @@
-"""Anthropic's dialect in detail: stops, calls, replay, answer tool, caching, streams (spec providers 4.4 to 6, 9, 11)."""
+"""Anthropic's dialect in detail: stops, calls, replay, answer tool, cache, streams (spec providers 4.4 to 6, 9, 11)."""
 
 from __future__ import annotations
 
