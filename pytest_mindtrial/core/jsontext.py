@@ -87,26 +87,30 @@ def _write(value: Any, out: list[str], layout: _Layout, depth: int) -> None:
     if value is None or isinstance(value, str | int | float):
         out.append(_scalar(value, layout.string))
         return
-    if isinstance(value, Mapping):
-        members: Iterable[tuple[str, Any]] = (
-            (layout.string(str(key)) + layout.colon, item) for key, item in value.items()
-        )
-        brackets = "{}"
-    elif isinstance(value, list | tuple):
-        members, brackets = (("", item) for item in value), "[]"
-    else:
+    is_object = isinstance(value, Mapping)
+    if not is_object and not isinstance(value, list | tuple):
         raise TypeError(f"cannot write {type(value).__name__} as JSON")
+    string, colon = layout.string, layout.colon
     if depth >= MAX_DEPTH:
-        out.append(layout.string(_TOO_DEEP))
+        out.append(string(_TOO_DEEP))
+        return
+    opening, closing = "{}" if is_object else "[]"
+    if not value:
+        out.append(opening + closing)
         return
     line = layout.newline + layout.step * (depth + 1)
-    out.append(brackets[0])
-    separator = ""
-    for prefix, item in members:
-        out.append(separator + line + prefix)
-        separator = ","
-        _write(item, out, layout, depth + 1)
-    out.append(layout.newline + layout.step * depth + brackets[1] if separator else brackets[1])
+    before = opening + line
+    members: Iterable[tuple[Any, Any]] = value.items() if is_object else ((None, item) for item in value)
+    for key, item in members:
+        if is_object:
+            before += string(str(key)) + colon
+        if type(item) is str:
+            out.append(before + string(item))
+        else:
+            out.append(before)
+            _write(item, out, layout, depth + 1)
+        before = "," + line
+    out.append(layout.newline + layout.step * depth + closing)
 
 
 def _scalar(value: str | float | None, string: Callable[[str], str]) -> str:
@@ -122,11 +126,12 @@ def _scalar(value: str | float | None, string: Callable[[str], str]) -> str:
 
 
 def _string(text: str) -> str:
-    return _SURROGATE.sub(_escape, encode_basestring(text))
+    return encode_basestring(text) if text.isascii() else _SURROGATE.sub(_escape, encode_basestring(text))
 
 
 def _html_safe_string(text: str) -> str:
-    return _UNSAFE.sub(_escape, encode_basestring(text))
+    encoded: str = encode_basestring(text)
+    return _UNSAFE.sub(_escape, encoded) if _UNSAFE.search(encoded) else encoded
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -150,6 +155,8 @@ def cut_depth(value: Any) -> Any:
 
 
 def _rebuild(value: Any, depth: int, *, is_sorted: bool) -> Any:
+    if value is None or isinstance(value, str | int | float):
+        return value
     if not isinstance(value, Mapping | list | tuple):
         return value
     if depth >= MAX_DEPTH:

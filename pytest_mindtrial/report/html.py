@@ -11,6 +11,8 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import json
+import re
 from collections.abc import Sequence
 from importlib import resources
 
@@ -23,6 +25,8 @@ __all__ = ["render_html"]
 
 _SCRIPTS = ("dom", "numbers", "diff", "data", "filters", "summary", "compare", "analysis", "details", "results", "main")
 """In the order of their definitions; together one script."""
+
+_UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
 def render_html(results: Sequence[Result], evaluation: EvaluationInfo) -> str:
@@ -40,7 +44,17 @@ def render_html(results: Sequence[Result], evaluation: EvaluationInfo) -> str:
 
 
 def _data_block(name: str, data: object) -> str:
-    return f'<script type="application/json" id="{name}">{compact_json(data)}</script>'
+    return f'<script type="application/json" id="{name}">{_inert_json(data)}</script>'
+
+
+def _inert_json(data: object) -> str:
+    """Return JSON without markup, by the fast encoder where it can."""
+    try:
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):  # numbers or nesting that only our own writer takes
+        return compact_json(data)
+    # Outside of strings JSON has none of these characters, so they can be escaped in the whole text at once.
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 @functools.cache

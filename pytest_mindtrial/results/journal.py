@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -28,7 +27,7 @@ from pytest_mindtrial.core.jsontext import cut_depth
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.core.wire import WIRE_VERSION, to_wire
 from pytest_mindtrial.results.evaluation import EvaluationInfo
-from pytest_mindtrial.results.redaction import redacted
+from pytest_mindtrial.results.redaction import is_clean, redacted
 
 __all__ = ["Journal", "wire_line"]
 
@@ -61,7 +60,7 @@ class Journal:
         self._redact = redact
         self._clock = clock or SystemClock()
         self._lock = threading.Lock()
-        self._checksums: dict[str, int] = {}
+        self._results: dict[str, Result] = {}
         self._unsynced = 0
         self._synced_ns = self._clock.monotonic_ns()
         try:
@@ -80,19 +79,18 @@ class Journal:
 
     def attempt(self, result: Result) -> None:
         """Record a finished attempt."""
-        data, checksum = self._encode(result)
         with self._lock:
-            self._checksums[result.trace_id] = checksum
-        self._write({"type": "attempt", "result": data})
+            self._results[result.trace_id] = result
+        self._write({"type": "attempt", "result": self._encode(result)})
 
     def reported(self, result: Result) -> None:
         """Record that the attempt's item was reported; the whole result again only if it changed."""
-        data, checksum = self._encode(result)
         line: dict[str, Any] = {"type": "reported", "trace_id": result.trace_id, "kind": result.kind.value}
         with self._lock:
-            if self._checksums.get(result.trace_id) != checksum:
-                self._checksums[result.trace_id] = checksum
-                line["result"] = data
+            known = self._results.get(result.trace_id)
+            self._results[result.trace_id] = result
+        if known is not result and not _is_equal(known, result):
+            line["result"] = self._encode(result)
         self._write(line)
 
     def finished(self, evaluation: EvaluationInfo) -> None:
@@ -117,14 +115,13 @@ class Journal:
             finally:
                 os.close(handle)
 
-    def _encode(self, result: Result) -> tuple[Any, int]:
+    def _encode(self, result: Result) -> Any:
         try:
             wire = to_wire(result)
         except RecursionError:
             wire = to_wire(_shallow(result))
         # Before encoding: a secret with a quotation mark looks different once it is JSON.
-        data = redacted(cut_depth(wire), self._redact)
-        return data, zlib.crc32(json.dumps(data).encode())
+        return wire if is_clean(wire, self._redact) else redacted(cut_depth(wire), self._redact)
 
     def _write(self, fields: Mapping[str, Any]) -> None:
         line = wire_line(fields)
@@ -167,6 +164,13 @@ class Journal:
         return UserError(
             f"cannot {action} the journal {self.path}: {reason}; free space or choose another output directory"
         )
+
+
+def _is_equal(known: Result | None, result: Result) -> bool:
+    try:
+        return known == result
+    except RecursionError:  # too deeply nested to compare: rather written twice
+        return False
 
 
 def wire_line(fields: Mapping[str, Any]) -> bytes:

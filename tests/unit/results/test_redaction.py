@@ -14,7 +14,7 @@ from pytest_mindtrial.results.csv_writer import write_csv
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 from pytest_mindtrial.results.json_writer import write_json
 from pytest_mindtrial.results.log_tables import log_text
-from pytest_mindtrial.results.redaction import redact_results, redacted
+from pytest_mindtrial.results.redaction import is_clean, redact_results, redacted
 from tests.golden.results.samples import awkward, full
 
 CANARY = 'canary-"<\\key>&\nü'
@@ -61,3 +61,27 @@ def test_the_kind_is_never_touched() -> None:
 
 def test_plain_data(redact: Redactor) -> None:
     assert redacted({CANARY: [CANARY, 1, None, True]}, redact) == {"**********": ["**********", 1, None, True]}
+
+
+@pytest.mark.parametrize("secret", ['quo"ted-key', "back\\slash", "line\nbreak", "clé-ünï-😀", "a\\u0041b"])
+def test_the_quick_look_sees_every_secret(secret: str) -> None:
+    redactor = Redactor()
+    redactor.add(Secret(secret))
+    assert not is_clean({"a": [f"x{secret}y"]}, redactor)
+    assert not is_clean({secret: 1}, redactor)
+    assert is_clean({"a": ["else"], "b": 'quo"te\n\\ é'}, redactor)
+
+
+def test_the_quick_look_leaves_deep_and_odd_values_to_the_slow_one() -> None:
+    deep: object = "end"
+    for _ in range(150):
+        deep = [deep]
+    assert not is_clean({"a": deep}, str)
+    assert not is_clean({"a": object()}, str)
+
+
+def test_clean_results_are_not_copied(redact: Redactor) -> None:
+    results = full()
+    assert [found is result for found, result in zip(redact_results(results, redact), results, strict=True)] == [
+        True
+    ] * len(results)
