@@ -23,6 +23,7 @@ from pytest_mindtrial.suite.config_models import (
     RunModel,
 )
 from pytest_mindtrial.suite.decode import decode
+from pytest_mindtrial.suite.file_kinds import refuse_other_kind
 from pytest_mindtrial.suite.model import Config, Judge, Pricing, Provider, RetryPolicy, Run
 from pytest_mindtrial.suite.nodes import ROOT, Document, Path
 from pytest_mindtrial.suite.parameters import check_output_mode
@@ -56,6 +57,7 @@ def load_config(path: FilePath) -> Config:
 
 def parse_config(document: Document, path: FilePath) -> Config:
     """Check a configuration that is already read; see `load_config`."""
+    refuse_other_kind(document, "config", ConfigError)
     problems = Problems(document, ConfigError)
     model = decode(problems, document.root, ConfigFileModel)
     nodes = ProviderNodes(problems)

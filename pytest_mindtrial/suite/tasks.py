@@ -15,6 +15,7 @@ from pytest_mindtrial.core.errors import TaskError
 from pytest_mindtrial.core.gonumbers import go_json
 from pytest_mindtrial.core.record import Metadata
 from pytest_mindtrial.suite.decode import decode, describe
+from pytest_mindtrial.suite.file_kinds import refuse_other_kind
 from pytest_mindtrial.suite.gotemplate import TemplateError
 from pytest_mindtrial.suite.json_schema import rfc3339_dates
 from pytest_mindtrial.suite.merge import SystemPrompt, file_settings, merge_rules, merge_service_inputs, merge_tools
@@ -53,6 +54,7 @@ def load_suite(path: FilePath) -> Suite:
 
 def parse_suite(document: Document, path: FilePath) -> Suite:
     """Check a task file that is already read; see `load_suite`."""
+    refuse_other_kind(document, "task-config", TaskError)
     problems = Problems(document, TaskError)
     with paused_gc():
         model = decode(problems, document.root, TaskFileModel)
