@@ -87,6 +87,7 @@ class TaskFile(pytest.File):
         runs = [(provider, run) for provider in config.providers for run in provider.runs if not run.disabled]
         marks = _Marks(self.config)
         seen: dict[str, Any] = {}
+        twin: TaskItem | None = None
         for task in suite.tasks:
             if task.disabled:
                 continue
@@ -98,9 +99,12 @@ class TaskFile(pytest.File):
                         raise _duplicate(name, seen[name], task, run)
                     seen[name] = (task, run)
                     item = TaskItem.from_parent(
-                        self, name=name, config_=config, task=task, provider=provider, run=run, repeat=repeat
+                        self, name=name, config_=config, task=task, provider=provider, run=run, repeat=repeat, twin=twin
                     )
+                    twin = twin or item
                     marks.apply(item, labels, provider)
+                    if task.must_pass:
+                        item.add_marker(pytest.mark.must_pass)
                     yield item
 
 

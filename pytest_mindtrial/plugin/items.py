@@ -7,12 +7,13 @@ setup and decides in call. Kind Error raises in setup, Skipped skips there, a wr
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from pytest_mindtrial.core.values import Kind
-from pytest_mindtrial.plugin._compat import foreign_fixtures, repair_node_id
+from pytest_mindtrial.plugin._compat import foreign_fixtures, repair_node_id, shared_fixtures
 from pytest_mindtrial.plugin.evaluation import Evaluation, evaluation_of
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class TaskItem(pytest.Function):
         provider: The entry of ``providers``.
         run: The run.
         repeat: 1-based repeat index; None without repeats.
+        twin: (argument) An earlier item of the same file; it asks for the same fixtures.
         result: The finished attempt, as soon as there is one.
     """
 
@@ -65,9 +67,11 @@ class TaskItem(pytest.Function):
         provider: Provider,
         run: Run,
         repeat: int | None,
+        twin: TaskItem | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(callobj=evaluate, **kwargs)
+        # Items of a file ask for the same fixtures; as pytest's own parametrized items they share what was found out.
+        super().__init__(callobj=evaluate, **(shared_fixtures(twin) if twin else {}), **kwargs)
         repair_node_id(self)
         self.suite_config = config_
         self.task = task
@@ -75,6 +79,7 @@ class TaskItem(pytest.Function):
         self.run = run
         self.repeat = repeat
         self.result: Result | None = None
+        self._twin = twin or self
 
     @property
     def run_key(self) -> tuple[int, str]:
@@ -88,6 +93,10 @@ class TaskItem(pytest.Function):
 
     def foreign_fixtures(self) -> dict[str, Any] | None:
         """Return fixture definitions of the user's own files in this item's closure; None when unknown."""
+        return self._twin._foreign_fixtures
+
+    @cached_property
+    def _foreign_fixtures(self) -> dict[str, Any] | None:
         return foreign_fixtures(self)
 
     def setup(self) -> None:
