@@ -6,7 +6,7 @@ what                                why, and what happens when it is gone
 ``Item._id`` (pytest 9.2)           pytest issue 15045: a name with brackets that a plugin gave compares unequal to
                                     the id in the cache, so ``--lf`` ran everything. Absent: nothing to repair.
 ``Function._fixtureinfo``           tells whether a conftest overrides one of our fixtures, and is shared by the items
-                                    of a file (finding it out takes 0.15 ms). Absent: items run inline, nothing is shared.
+                                    of a file (it takes 0.15 ms to find out). Absent: items run inline, nothing shared.
 ``Item._report_sections``            captured output of an item whose report we build. Absent: it is not shown.
 ``LogXML.add_global_property``      gates as properties of junit's suite, which only a fixture can set publicly. Absent:
                                     they stand in the terminal and in the JSON only.
