@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -36,6 +37,24 @@ def test_every_chapter_of_the_guide_is_linked_from_its_index():
     chapters = [path.name for path in folder.glob("*.md") if path.name != "index.md"]
     assert chapters
     assert [name for name in chapters if f"({name})" not in index] == []
+
+
+def _quoted_messages() -> list[str]:
+    """Return the pieces of messages that the chapter on trouble quotes, without what differs from case to case."""
+    rows = (ROOT / "docs" / "guide" / "trouble.md").read_text("utf-8").splitlines()
+    cells = [row.split("|")[1] for row in rows if row.startswith("| `")]
+    pieces = [piece.strip() for cell in cells for quote in re.findall("`([^`]+)`", cell) for piece in _fixed(quote)]
+    return sorted({piece for piece in pieces if len(piece) > 6 and piece not in ("no tests ran", "pytest")})
+
+
+def _fixed(quote: str) -> list[str]:
+    return re.split(r"…|'[^']*'|unrecognized arguments.*|Execution Error: ", quote)
+
+
+@pytest.mark.parametrize("piece", _quoted_messages())
+def test_messages_that_the_guide_explains_exist(piece):
+    sources = "".join(path.read_text("utf-8") for path in (ROOT / "pytest_mindtrial").rglob("*.py"))
+    assert piece in sources
 
 
 @pytest.mark.parametrize(
