@@ -24,6 +24,7 @@ from pytest_mindtrial.providers.native_files import (
     accepts_types,
 )
 from pytest_mindtrial.providers.usage import UsagePaths
+from pytest_mindtrial.suite.keys import KEY_VARIABLES
 from pytest_mindtrial.suite.model import ClientConfig
 from pytest_mindtrial.suite.parameter_rows import TABLES
 from pytest_mindtrial.suite.parameter_types import Dialect as DialectName
@@ -271,7 +272,7 @@ _profiles: dict[str, Profile] = {profile.name: profile for profile in _BUILT_IN}
 
 
 def register_profile(profile: Profile) -> None:
-    """Make a further vendor known under its name.
+    """Make a further vendor known under its name, to configuration files as well.
 
     Raises:
         ConfigError: The name is taken, or a parameter table is missing.
@@ -281,6 +282,10 @@ def register_profile(profile: Profile) -> None:
     if profile.table is None and profile.name not in TABLES:
         raise ConfigError(f"provider {profile.name!r} has no parameter table; give Profile(table=ParameterTable(...))")
     _profiles[profile.name] = profile
+    if profile.table is not None:
+        TABLES[profile.name] = profile.table
+    if profile.key_variable:
+        KEY_VARIABLES[profile.name] = profile.key_variable
 
 
 def profile_of(name: str) -> Profile:

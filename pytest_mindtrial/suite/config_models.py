@@ -23,6 +23,8 @@ from pytest_mindtrial.suite.field_types import (
     YamlModel,
     unique,
 )
+from pytest_mindtrial.suite.parameter_rows import TABLES
+from pytest_mindtrial.suite.suggest import allowed_list, near_match
 
 __all__ = [
     "ClientConfigModel",
@@ -167,18 +169,17 @@ class RunModel(YamlModel):
     pricing: PricingModel | None = Field(None, description="Replaces inherited prices when any key is set.")
 
 
-ProviderName = Literal[
-    "openai",
-    "google",
-    "anthropic",
-    "deepseek",
-    "mistralai",
-    "xai",
-    "alibaba",
-    "moonshotai",
-    "openrouter",
-    "mock",
-    "local",
+def _known_provider(name: str) -> str:
+    if name not in TABLES:
+        raise ValueError(f"must be one of {allowed_list(TABLES)}, found {name!r}{near_match(name, TABLES)}")
+    return name
+
+
+ProviderName = Annotated[
+    str,
+    AfterValidator(_known_provider),
+    # Asked when the schema is made, because vendors can be registered.
+    Field(json_schema_extra=lambda schema: schema.update(enum=list(TABLES))),
 ]
 
 

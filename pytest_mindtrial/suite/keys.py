@@ -19,7 +19,7 @@ from pytest_mindtrial.suite.model import Provider
 
 __all__ = ["KEY_VARIABLES", "KeySource", "ResolvedKey", "is_loopback", "resolve_key", "resolve_key_source"]
 
-KEY_VARIABLES: Mapping[str, str] = {
+KEY_VARIABLES: dict[str, str] = {
     "openai": "OPENAI_API_KEY",
     "google": "GOOGLE_API_KEY",
     "anthropic": "ANTHROPIC_API_KEY",
@@ -30,7 +30,10 @@ KEY_VARIABLES: Mapping[str, str] = {
     "moonshotai": "MOONSHOT_API_KEY",
     "openrouter": "OPENROUTER_API_KEY",
 }
-"""Provider → the variable used when the file names no key. ``mock`` and ``local`` need none."""
+"""Provider → the variable used when the file names no key. ``mock`` and ``local`` need none.
+
+`providers.profiles.register_profile` adds to it.
+"""
 
 KeySource = Literal["none", "file", "placeholder", "fallback"]
 """Where a key came from; ``fallback`` = the provider's own variable, without the file asking for it."""

@@ -6,8 +6,6 @@ Request builders, the loader's checks, the editor schema and the manual all read
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pytest_mindtrial.suite.parameter_builders import (
     effort,
     generation,
@@ -334,7 +332,7 @@ _LOCAL = ParameterTable(
     ),
 )
 
-TABLES: Mapping[str, ParameterTable] = {
+TABLES: dict[str, ParameterTable] = {
     table.provider: table
     for table in (
         _OPENAI,
@@ -350,4 +348,7 @@ TABLES: Mapping[str, ParameterTable] = {
         _LOCAL,
     )
 }
-"""Provider name → its table, in the order of the manual; the names are all providers there are."""
+"""Provider name → its table, in the order of the manual; the names are all providers there are.
+
+`providers.profiles.register_profile` adds to it, so that files may name further vendors.
+"""

@@ -131,7 +131,8 @@ def test_openai_list_has_the_size_of_the_contracts_list() -> None:
 
 @pytest.fixture
 def clean_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profiles, "_profiles", dict(profiles._profiles))
+    for name in ("_profiles", "TABLES", "KEY_VARIABLES"):
+        monkeypatch.setattr(profiles, name, dict(getattr(profiles, name)))
 
 
 def _own(name: str, table: ParameterTable | None = None) -> Profile:
