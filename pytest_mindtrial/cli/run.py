@@ -65,7 +65,6 @@ def _run_to_files(flags: Flags, tasks: str, config: Config) -> int:
         arguments.append(f"--mt-output-dir={flags.text('output-dir')}")
     if flags.text("output-basename"):
         arguments.append(f"--mt-output-basename={flags.text('output-basename')}")
-    say(f"Results: {flags.text('output-dir') or config.output_dir or 'results'}")
     return run_pytest([*arguments, *flags.rest], log=flags.text("log") or config.log_file)
 
 
