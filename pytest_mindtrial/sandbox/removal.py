@@ -6,6 +6,7 @@ Source: spec docker 5.9 and 8.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -101,6 +102,22 @@ def remove_one(client: Any, kind: str, name: str, budget_s: float) -> str | None
             return f"{kind} {name} could not be removed: {error}"
         # In use for a moment: a removal under way, or endpoints of a container that is just going.
         time.sleep(_CONFLICT_PAUSE_S)
+        if kind == "network":
+            _release_endpoints(client, name)
+
+
+def _release_endpoints(client: Any, network: str) -> None:
+    """Cut what still hangs on a network that is to go.
+
+    A container that was removed while it started can leave an endpoint behind (seen with engine 20.10), and no
+    waiting helps then.
+    """
+    from docker.errors import APIError
+
+    with contextlib.suppress(APIError):
+        for endpoint in (client.inspect_network(network).get("Containers") or {}).values():
+            with contextlib.suppress(APIError):
+                client.disconnect_container_from_network(endpoint["Name"], network, force=True)
 
 
 def _remover(client: Any, kind: str) -> Callable[[str], None]:

@@ -217,6 +217,15 @@ class FakeClient:
         if self.all_networks.pop(name, None) is None:
             raise api_error(404)
 
+    def inspect_network(self, name: str) -> dict[str, Any]:
+        if name not in self.all_networks:
+            raise api_error(404)
+        return self.all_networks[name]
+
+    def disconnect_container_from_network(self, container: str, network: str, force: bool) -> None:
+        self._call("disconnect")
+        assert force
+
     def create_volume(self, name: str, **arguments: Any) -> None:
         self._call("create_volume")
         self.all_volumes[name] = arguments["labels"]

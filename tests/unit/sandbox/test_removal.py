@@ -43,6 +43,17 @@ def test_what_is_gone_already_is_fine_and_what_is_busy_is_tried_again(fake: Any,
     assert fake.left == 0
 
 
+def test_endpoints_that_hang_on_a_network_are_cut(fake: Any, error: Any) -> None:
+    fill(fake, {SESSION_LABEL: "a"})
+    (network,) = fake.all_networks
+    fake.all_networks[network]["Containers"] = {"ep-1": {"Name": "first"}, "ep-2": {"Name": "second"}}
+    fake.failures["remove_network"] = [error(403, "has active endpoints")]
+    fake.failures["disconnect"] = [error(404), None]
+    assert remove_owned(fake, SESSION_LABEL, 5) == []
+    assert fake.done.count("disconnect") == 2
+    assert fake.left == 0
+
+
 def test_what_resists_is_told_and_the_rest_is_removed(fake: Any, error: Any) -> None:
     from requests.exceptions import ConnectionError as Lost
 
