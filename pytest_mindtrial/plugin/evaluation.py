@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_mindtrial.core.errors import ConfigError, UserError
-from pytest_mindtrial.plugin.options import Settings, read_settings
+from pytest_mindtrial.plugin.options import Settings, given_options, read_settings
 from pytest_mindtrial.plugin.recorder import EVALUATION
 
 if TYPE_CHECKING:
     from pytest_mindtrial.core.record import Result
+    from pytest_mindtrial.plugin.controller import Controller
     from pytest_mindtrial.plugin.items import TaskItem
     from pytest_mindtrial.plugin.runner import Runner
     from pytest_mindtrial.results.evaluation import EvaluationInfo
@@ -50,6 +51,8 @@ class Evaluation:
         usage_error: A wrong configuration found during collection; raised when collection ends.
         results: Reported results in report order (controller and single process).
         runner: The engine and its journal; None until the run loop starts.
+        controller: Stands in for the runner where xdist's workers have it.
+        final_info: The facts at the end of the session; None before.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -63,6 +66,8 @@ class Evaluation:
         self.usage_error: ConfigError | None = None
         self.results: list[Result] = []
         self.runner: Runner | None = None
+        self.controller: Controller | None = None
+        self.final_info: EvaluationInfo | None = None
         self.notes: list[str] = []
         self.task_count = 0
         self.run_count = 0
@@ -82,9 +87,19 @@ class Evaluation:
         """True as soon as a task file was collected or a model was asked; else nothing is printed or written."""
         return bool(self.suite_paths or self.results or self.runner)
 
-    def as_workerinput(self) -> dict[str, str]:
-        """Return what a worker must share with the controller."""
-        return {"seed": self.seed, "started_at": self.started_at.isoformat()}
+    @property
+    def keeper(self) -> Runner | Controller | None:
+        """Who journals results and knows where reports go."""
+        return self.runner or self.controller
+
+    def as_workerinput(self) -> dict[str, Any]:
+        """Return what a worker must share with the controller; no keys."""
+        from pytest_mindtrial.plugin.outputs import Outputs
+
+        shared = {"seed": self.seed, "started_at": self.started_at.isoformat()}
+        if self._configs:
+            shared["stem"] = str(Outputs(self).stem)
+        return {**shared, "options": given_options(self.pytest_config)}
 
     def shown(self, path: Path | str) -> str:
         """Return a path as the user would type it."""
@@ -177,8 +192,10 @@ class Evaluation:
         """Start the engine for the given items; called once per session."""
         from pytest_mindtrial.plugin.runner import Runner
 
-        self.runner = Runner(self, items)
-        self.runner.start()
+        runner = Runner(self, items)
+        runner.prepare()
+        self.runner = runner
+        runner.start()
         return self.runner
 
     def overridden_result(self, item: TaskItem, **values: Any) -> Result:

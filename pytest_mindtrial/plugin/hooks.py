@@ -46,7 +46,11 @@ def pytest_configure(config: pytest.Config) -> None:
     options.read_settings(config)
     config.addinivalue_line("markers", "mindtrial: every item of a MindTrial task file")
     config.pluginmanager.register(Recorder(config), "mindtrial-recorder")
-    if config.pluginmanager.has_plugin("xdist") and not hasattr(config, "workerinput"):
+    if "mindtrial" in getattr(config, "workerinput", ()):
+        from pytest_mindtrial.plugin.xdist_worker import WorkerHooks
+
+        config.pluginmanager.register(WorkerHooks(config), "mindtrial-xdist-worker")
+    elif config.pluginmanager.has_plugin("xdist"):
         from pytest_mindtrial.plugin.xdist import XdistHooks
 
         config.pluginmanager.register(XdistHooks(config), "mindtrial-xdist")
@@ -97,11 +101,15 @@ def pytest_runtestloop(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Let further attempts start as pytest moves on."""
+    """Let further attempts start as pytest moves on; stop when results can no longer be kept."""
     evaluation = active_evaluation(item.config)
-    if evaluation is not None and evaluation.runner is not None:
-        evaluation.runner.at(item)
-    return (yield)
+    if evaluation is None or evaluation.runner is None:
+        return (yield)
+    evaluation.runner.at(item)
+    result = yield
+    if evaluation.runner.problem:
+        item.session.shouldstop = evaluation.runner.problem
+    return result
 
 
 @pytest.hookimpl(tryfirst=True)

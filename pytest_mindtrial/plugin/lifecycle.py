@@ -17,7 +17,7 @@ from pytest_mindtrial.plugin.reporting import WrittenReports, write_reports
 if TYPE_CHECKING:
     from pytest_mindtrial.plugin.evaluation import Evaluation
 
-__all__ = ["finish", "start"]
+__all__ = ["finish", "separate_logs", "start"]
 
 _ENGINE_THREADS = "mindtrial"
 
@@ -38,21 +38,31 @@ def start(evaluation: Evaluation, session: pytest.Session) -> None:
     """
     option = session.config.option
     items = [item for item in session.items if isinstance(item, TaskItem)]
+    if evaluation.is_worker:
+        return  # it starts when it is sent something (plugin/xdist_worker.py)
     if not items or option.collectonly or getattr(option, "setupplan", False):
         return
     if session.testsfailed and not option.continue_on_collection_errors:
         return
-    for handler in log_handlers(session.config):
-        handler.addFilter(_OtherThreads())
+    separate_logs(session.config)
     evaluation.start_runner(items)
     evaluation.expected = len(items)
+
+
+def separate_logs(config: pytest.Config) -> None:
+    """Keep what the engine's threads log out of the log of whatever item happens to be running."""
+    for handler in log_handlers(config):
+        handler.addFilter(_OtherThreads())
 
 
 def finish(evaluation: Evaluation, session: pytest.Session, exitstatus: int, interrupted: str) -> WrittenReports | None:
     """Stop the engine and write the reports; returns None when nothing ran here or a worker ran it."""
     reason = _incomplete_reason(evaluation, session, exitstatus, interrupted)
+    evaluation.final_info = evaluation.info(complete=not reason, reason=reason)
     if evaluation.runner is not None:
-        evaluation.runner.close(evaluation.info(complete=not reason, reason=reason))
+        evaluation.runner.close(evaluation.final_info)
+    if evaluation.controller is not None:
+        evaluation.controller.sort(evaluation.results)
     if evaluation.is_worker or not (evaluation.results or evaluation.expected):
         return None
     return write_reports(evaluation, reason)

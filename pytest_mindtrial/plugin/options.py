@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import pytest
 
-__all__ = ["OPTIONS", "Option", "Settings", "add_options", "read_settings"]
+__all__ = ["OPTIONS", "Option", "Settings", "add_options", "given_options", "read_settings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +158,15 @@ def read_settings(config: pytest.Config) -> Settings:
     )
 
 
+def given_options(config: pytest.Config) -> dict[str, Any]:
+    """Return the command line's values by key, as they must be on every xdist worker too."""
+    values = {option.key: config.getoption(option.key, None) for option in OPTIONS if option.command_line}
+    return {key: value for key, value in values.items() if isinstance(value, str | int | float)}
+
+
 def _value(config: pytest.Config, option: Option) -> Any:
-    value = config.getoption(option.key, None) if option.command_line else None
+    sent = getattr(config, "workerinput", {}).get("mindtrial", {}).get("options", {})
+    value = sent.get(option.key, config.getoption(option.key, None)) if option.command_line else None
     base = config.invocation_params.dir
     if value is None:
         value = config.getini(option.key)

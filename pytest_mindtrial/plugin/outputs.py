@@ -23,16 +23,20 @@ class Outputs:
     """
 
     def __init__(self, evaluation: Evaluation) -> None:
+        from pytest_mindtrial.results.lane_journals import lane_suffix
         from pytest_mindtrial.suite.outputs import render_path
 
         settings = evaluation.settings
         config = evaluation.configs[0] if evaluation.configs else None
         written = str(settings.output_dir) if settings.output_dir else (config.output_dir if config else "")
         name = settings.output_basename or (config.output_basename if config else "") or "results"
+        worker = getattr(evaluation.pytest_config, "workerinput", {}).get("mindtrial", {})
         self.directory = Path(render_path(written or str(evaluation.invocation_dir / "results"), evaluation.started_at))
         self.stem = self.directory / render_path(name, evaluation.started_at)
-        worker = getattr(evaluation.pytest_config, "workerinput", {}).get("workerid", "")
-        self._journal_suffix = f".{worker}.journal.jsonl" if worker else ".journal.jsonl"
+        if "stem" in worker:
+            self.stem = Path(worker["stem"])
+            self.directory = self.stem.parent
+        self._journal_suffix = lane_suffix(worker["session"], worker["slot"]) if worker else ".journal.jsonl"
 
     @property
     def journal(self) -> Path:

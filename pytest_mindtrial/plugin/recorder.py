@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from pytest_mindtrial.plugin.evaluation import Evaluation
     from pytest_mindtrial.plugin.reporting import WrittenReports
 
-__all__ = ["EVALUATION", "Recorder", "active_evaluation"]
+__all__ = ["EVALUATION", "USAGE_ERROR", "Recorder", "active_evaluation"]
 
 EVALUATION = pytest.StashKey[Any]()
 """Where the session's `Evaluation` is kept; made by ``plugin.evaluation.evaluation_of`` on first use."""
+
+USAGE_ERROR = "mindtrial_usage_error"
+"""Attribute of a collection report by which an xdist worker says that the session cannot run."""
 
 
 def active_evaluation(config: pytest.Config) -> Evaluation | None:
@@ -59,8 +62,8 @@ class Recorder:
         evaluation = evaluation_of(self._config)
         result = take_report(evaluation, report)
         if result is not None and not evaluation.is_worker:
-            if evaluation.runner is not None:
-                evaluation.runner.reported(result)
+            if evaluation.keeper is not None:
+                evaluation.keeper.reported(result)
             self._config.hook.pytest_mt_attempt_finished(result=result)
 
     def pytest_keyboard_interrupt(self) -> None:

@@ -14,10 +14,10 @@ import pytest
 
 from pytest_mindtrial.core.errors import UserError
 from pytest_mindtrial.core.record import Result
-from pytest_mindtrial.core.wire import from_wire, to_wire
 from pytest_mindtrial.plugin._compat import captured_sections
 from pytest_mindtrial.plugin.failure import failure_text, report_sections
 from pytest_mindtrial.plugin.items import NoAnswer, TaskItem, WrongAnswer
+from pytest_mindtrial.plugin.transport import pack
 
 if TYPE_CHECKING:
     from pytest_mindtrial.plugin.evaluation import Evaluation
@@ -71,17 +71,21 @@ def add_result(item: TaskItem, report: pytest.TestReport) -> None:
     if report.when == "call" or (report.when == "setup" and report.outcome != "passed"):
         evaluation = item.evaluation
         if evaluation.is_worker:
-            report.mindtrial = to_wire(result)  # type: ignore[attr-defined]
+            journal = evaluation.runner.journal_path if evaluation.runner else None
+            report.mindtrial = pack(result, journal)  # type: ignore[attr-defined]
         else:
             evaluation.hold(report.nodeid, result)
 
 
 def take_report(evaluation: Evaluation, report: pytest.TestReport) -> Result | None:
     """Record the result of a report (single process or controller)."""
-    wire = getattr(report, "mindtrial", None)
-    if wire is not None:
-        result = from_wire(Result, wire)
-        evaluation.add(result)
+    controller = evaluation.controller
+    if controller is not None:
+        sent = getattr(report, "mindtrial", None)
+        phase: str = report.when
+        result = controller.unpack(sent) if sent else controller.crashed(report) if phase == "???" else None
+        if result is not None:
+            evaluation.add(result)
         return result
     return evaluation.reported(report.nodeid)
 
@@ -107,8 +111,9 @@ def write_reports(evaluation: Evaluation, incomplete: str) -> WrittenReports:
 
     settings = evaluation.settings
     info = evaluation.info(complete=not incomplete, reason=incomplete)
-    outputs = evaluation.runner.outputs if evaluation.runner else Outputs(evaluation)
-    results = redact_results(evaluation.results, evaluation.runner.redact if evaluation.runner else str)
+    keeper = evaluation.keeper
+    outputs = keeper.outputs if keeper else Outputs(evaluation)
+    results = redact_results(evaluation.results, keeper.redact if keeper else str)
     written = WrittenReports()
     for name, wanted, render in (
         ("json", settings.json, _json),
@@ -124,8 +129,10 @@ def write_reports(evaluation: Evaluation, incomplete: str) -> WrittenReports:
             written.problems.append(str(error))
         else:
             written.paths.append((name, path))
-    if evaluation.runner is not None and evaluation.runner.journal_path is not None:
-        written.paths.append(("journal", evaluation.runner.journal_path))
+    if keeper is not None and keeper.problem:
+        written.problems.append(keeper.problem)
+    if keeper is not None and keeper.journal_path is not None:
+        written.paths.append(("journal", keeper.journal_path))
     hook = evaluation.pytest_config.hook.pytest_mt_write_reports
     for path in hook(results=tuple(results), evaluation=info, stem=outputs.stem):
         written.paths.append((Path(path).suffix.lstrip(".") or "report", Path(path)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import concurrent.futures
 import threading
 from collections import deque
+from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +20,9 @@ from pytest_mindtrial.core.errors import ConfigError, InternalError, UserError
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.engine.engine import Engine
 from pytest_mindtrial.engine.plan import AttemptPlan
+from pytest_mindtrial.plugin.journaling import SessionJournal
 from pytest_mindtrial.plugin.outputs import Outputs
 from pytest_mindtrial.plugin.preflight import sandbox_problems
-from pytest_mindtrial.results.journal import Journal
 
 if TYPE_CHECKING:
     from pytest_mindtrial.plugin.evaluation import Evaluation
@@ -41,13 +42,16 @@ class Runner:
 
     Args:
         evaluation: The session's state.
-        items: Our items in pytest's final order.
+        items: Our items in pytest's final order; under xdist those of this worker's lanes.
+        known: Results that need no attempt, by node id: what a crashed predecessor had finished.
 
     Invariant: the look-ahead starts no more attempts than `Engine.room` allows; under
     ``-x``/``--maxfail`` none is started further than ``concurrency`` items ahead of the one being reported.
     """
 
-    def __init__(self, evaluation: Evaluation, items: list[TaskItem]) -> None:
+    def __init__(
+        self, evaluation: Evaluation, items: list[TaskItem], known: Mapping[str, Result] | None = None
+    ) -> None:
         self._evaluation = evaluation
         self._concurrency = evaluation.settings.concurrency
         self._max_fail = int(evaluation.pytest_config.getoption("maxfail", 0) or 0)
@@ -60,12 +64,13 @@ class Runner:
         self._is_closed = False
         self.inline_reasons: set[str] = set()
         self.outputs = Outputs(evaluation)
-        self._journal: Journal | None = None
+        self._journal: SessionJournal | None = None
         self._engine: Engine | None = None
         self._items = items
+        self._known = dict(known or {})
 
-    def start(self) -> None:
-        """Start engine and journal and the first attempts.
+    def prepare(self) -> None:
+        """Make the engine and the journal and check what the items need; nothing runs yet.
 
         Raises:
             pytest.UsageError: A key is missing or the output directory cannot be written; nothing was sent.
@@ -74,7 +79,7 @@ class Runner:
         try:
             self._engine = Engine(
                 configs=evaluation.configs,
-                providers=() if evaluation.is_worker else self._selected_providers(),
+                providers=self._selected_providers(),
                 concurrency=self._concurrency,
                 on_result=self._finished,
                 client_hook=self._client_from_hook,
@@ -83,15 +88,16 @@ class Runner:
             problems = sandbox_problems(self._engine, self._items)
             if problems:
                 raise ConfigError("\n".join(problems))
-            self._journal = Journal(self.outputs.journal, evaluation.info(), self._engine.redact)
+            self._journal = SessionJournal(self.outputs.journal, evaluation.info(), self._engine.redact)
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
-        self._engine.start()
-        if not evaluation.is_worker:
-            # A worker runs only the items it is sent; looking ahead there would call a model from every worker.
-            for index, item in enumerate(self._items):
-                if self._may_run_ahead(item):
-                    self._ahead.setdefault(item.provider.index, deque()).append((index, item))
+
+    def start(self) -> None:
+        """Start the engine and the first attempts; call `prepare` first."""
+        self.engine.start()
+        for index, item in enumerate(self._items):
+            if item.nodeid not in self._known and self._may_run_ahead(item):
+                self._ahead.setdefault(item.provider.index, deque()).append((index, item))
         self._top_up()
 
     def _selected_providers(self) -> list[tuple[Any, Any]]:
@@ -172,6 +178,9 @@ class Runner:
 
     def result_of(self, item: TaskItem) -> Result:
         """Return the item's attempt; starts one when none was started ahead (inline items, reruns)."""
+        known = self._known.pop(item.nodeid, None)
+        if known is not None:
+            return known
         with self._lock:
             future = self._futures.pop(item.nodeid, None)
         result: Result = self._wait(future if future is not None else self.engine.submit(self.plan_of(item)))
@@ -240,8 +249,7 @@ class Runner:
                 self._engine.close(_CLOSE_TIMEOUT_S)
         finally:
             if self._journal is not None:
-                self._journal.finished(evaluation)
-                self._journal.close()
+                self._journal.close(evaluation)
 
     @property
     def engine(self) -> Engine:
@@ -249,6 +257,11 @@ class Runner:
         if self._engine is None:
             raise InternalError("the engine was not started")
         return self._engine
+
+    @property
+    def problem(self) -> str:
+        """Why the session should stop: the journal can no longer be written; blank while all is well."""
+        return self._journal.problem if self._journal is not None else ""
 
     @property
     def journal_path(self) -> Path | None:

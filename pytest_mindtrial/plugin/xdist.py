@@ -1,18 +1,28 @@
-"""The controller's side of pytest-xdist: shared seed and start, expected items, crashed workers.
+"""The controller's side of pytest-xdist: lanes for workers, checks before anything is sent, crashed workers.
 
-Registered only when xdist is installed, because unknown hook names fail a session. Source: spec pytest 4.
+Registered only when xdist is installed, because unknown hook names fail a session. What only a worker can find wrong
+(it collects, the controller does not) arrives as a collection report that carries the message, and ends the session
+here before any test is sent. Source: spec pytest 4.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_mindtrial.core.errors import UserError
+from pytest_mindtrial.plugin.recorder import EVALUATION, USAGE_ERROR
+
+if TYPE_CHECKING:
+    from pytest_mindtrial.plugin.xdist_scheduler import LaneScheduling
 
 __all__ = ["XdistHooks"]
+
+_YAML = (".yaml", ".yml")
 
 
 class XdistHooks:
@@ -20,34 +30,172 @@ class XdistHooks:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        self._workers = 0
+        self._session_id = ""
+        self._free: deque[int] = deque()
+        self._scheduler: LaneScheduling | None = None
+        self._lanes: Sequence[Sequence[int]] = ()
+
+    @property
+    def _is_distributed(self) -> bool:
+        option = self._config.option
+        return bool(getattr(option, "tx", None)) and getattr(option, "dist", "no") != "no" and not option.collectonly
+
+    def _named_suites(self) -> list[Path]:
+        """Return the YAML files of the command line."""
+        base = self._config.invocation_params.dir
+        paths = (base / argument.partition("::")[0] for argument in self._config.args)
+        return [path for path in paths if path.suffix in _YAML and path.is_file()]
+
+    def _may_collect_tasks(self) -> bool:
+        from pytest_mindtrial.plugin.options import read_settings
+
+        return bool(read_settings(self._config).files or self._named_suites())
+
+    # Before the workers start
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
         """Read the configurations before workers start: a mistake is a usage error here, a crash there."""
-        if not self._config.getoption("numprocesses", None) and not self._config.getoption("tx", None):
+        if not self._is_distributed:
             return
         from pytest_mindtrial.plugin.evaluation import evaluation_of
 
+        suites = self._named_suites()
+        for spec in self._config.option.tx if suites else ():
+            _refuse_remote(spec)
         evaluation = evaluation_of(self._config)
-        for argument in self._config.args:
-            path = self._config.invocation_params.dir / argument.partition("::")[0]
-            if path.suffix in (".yaml", ".yml") and path.is_file():
-                try:
-                    evaluation.config_for(path)
-                except UserError as error:
-                    raise pytest.UsageError(str(error)) from None
+        for path in suites:
+            try:
+                evaluation.config_for(path)
+            except UserError as error:
+                raise pytest.UsageError(str(error)) from None
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_setupnodes(self, specs: Sequence[Any]) -> None:
+        """Learn how many workers there are: as many lanes' owners."""
+        self._workers = len(specs)
+        self._free.extend(range(len(specs)))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Give every worker the same seed and start time."""
+        """Give a worker its slot, and what it must share with the others; keys never travel."""
         from pytest_mindtrial.plugin.evaluation import evaluation_of
 
-        node.workerinput["mindtrial"] = evaluation_of(self._config).as_workerinput()
+        self._session_id = node.workerinput["testrunuid"][:8]
+        slot = self._free.popleft() if self._free else self._workers
+        settled: list[int] = []
+        if self._scheduler is not None and slot < len(self._lanes):
+            settled = sorted(set(self._lanes[slot]).difference(self._scheduler.unsent(slot)))
+        shared = evaluation_of(self._config).as_workerinput()
+        node.workerinput["mindtrial"] = {
+            **shared,
+            "slot": slot,
+            "slots": self._workers,
+            "session": self._session_id,
+            "settled": settled,
+        }
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """Keep the lanes of a worker that has crashed for its replacement."""
+        if error is not None:
+            self._free.append(_slot_of(node))
+
+    # Distribution
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config) -> Any:
+        """Distribute by lanes in sessions that may collect task files; others keep xdist's own schedulers."""
+        if config.getvalue("dist") == "each" or not self._may_collect_tasks():
+            return None
+        from pytest_mindtrial.plugin.xdist_scheduler import LaneScheduling
+
+        self._scheduler = LaneScheduling(config, self._workers, self._plan, _slot_of)
+        return self._scheduler
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """End the session when a worker found that it cannot run; nothing was sent yet."""
+        message = getattr(report, USAGE_ERROR, None)
+        if message:
+            raise pytest.UsageError(message)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
-        """Learn how many of our items there are; every worker collects the same."""
+        """Refuse what cannot hold our promises before anything is sent."""
+        spec, dist = node.gateway.spec, self._config.getvalue("dist")
+        is_local = bool(spec.popen) and not spec.chdir
+        if (is_local and dist != "each") or not self._may_collect_tasks():
+            return
         from pytest_mindtrial.plugin.evaluation import evaluation_of
+        from pytest_mindtrial.plugin.lane_keys import TaskIds
 
-        count = sum(1 for nodeid in ids if nodeid.partition("::")[0].endswith((".yaml", ".yml")))
-        evaluation_of(self._config).expected = count
+        task_ids = TaskIds(evaluation_of(self._config))
+        if not any(task_ids.identity(nodeid) for nodeid in ids):
+            return
+        if dist == "each":
+            raise pytest.UsageError(
+                "--dist=each would make (and pay for) every attempt once per worker; task files run with --dist load, "
+                "worksteal, loadscope, loadfile or loadgroup"
+            )
+        _refuse_remote(str(spec))
+
+    def _plan(self, ids: Sequence[str]) -> Sequence[Sequence[int]]:
+        """Plan the session, open the journal, say what will run."""
+        from pytest_mindtrial.plugin.controller import Controller
+        from pytest_mindtrial.plugin.evaluation import evaluation_of
+        from pytest_mindtrial.plugin.lane_keys import TaskIds
+        from pytest_mindtrial.plugin.lanes import plan_lanes
+
+        evaluation = evaluation_of(self._config)
+        task_ids = TaskIds(evaluation)
+        self._lanes = plan_lanes([task_ids.keys(nodeid) for nodeid in ids], self._workers)
+        count = sum(map(len, self._lanes))
+        if not count:
+            return self._lanes
+        evaluation.expected = count
+        for nodeid in ids:
+            identity = task_ids.identity(nodeid)
+            if identity is not None and identity.path not in evaluation.suite_paths:
+                evaluation.suite_paths.append(identity.path)
+        evaluation.controller = Controller(evaluation, task_ids, ids)
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and self._config.option.verbose >= 0:
+            owners = sum(map(bool, self._lanes))
+            where = evaluation.shown(evaluation.controller.outputs.directory)
+            reporter.write_line(f"mindtrial: {count} items on {owners} of {self._workers} workers · results → {where}")
+        return self._lanes
+
+    # The end
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Make one journal of the workers' and ours, once xdist has ended the workers."""
+        evaluation = self._config.stash.get(EVALUATION, None)
+        if evaluation is None or evaluation.controller is None:
+            return
+        from pytest_mindtrial.results.lane_journals import lane_suffix
+
+        stem = evaluation.controller.outputs.stem
+        lanes = [stem.with_name(stem.name + lane_suffix(self._session_id, slot)) for slot in range(self._workers + 1)]
+        for problem in evaluation.controller.close(evaluation.final_info or evaluation.info(complete=False), lanes):
+            evaluation.note(problem)
+
+
+def _slot_of(node: Any) -> int:
+    return int(node.workerinput["mindtrial"]["slot"])
+
+
+def _refuse_remote(spec: str) -> None:
+    """Refuse workers that are not plain processes of this machine.
+
+    Raises:
+        pytest.UsageError: The specification names another machine, directory or gateway.
+    """
+    parts = spec.rpartition("*")[2].split("//")
+    if any(part.partition("=")[0] in ("ssh", "socket", "via", "vagrant_ssh", "chdir") for part in parts):
+        raise pytest.UsageError(
+            f"--tx {spec}: task files run on workers of this machine only, because neither API keys nor configuration "
+            "files travel to remote workers; use -n, or run each machine's share with --mt-shard"
+        )
