@@ -41,7 +41,7 @@ def write_config(folder: Path, url: str | None, *, runs: int = 1, per_minute: in
     lines = ["config:", '  output-dir: "results"', '  output-basename: "out"', '  task-source: "tasks.yaml"']
     lines += ["  providers:", f"    - name: {'openai' if url else 'mock'}"]
     if url:
-        lines += ["      client-config:", f'        endpoint: "{url}"', '        api-key: "benchmark"']
+        lines += ["      client-config:", f'        endpoint: "{url}"', '        api-key: "sk-loopback-0123456789"']
     lines.append("      runs:")
     for number in range(runs):
         lines += [f'        - name: "run{number}"', f'          model: "model-{number}"']

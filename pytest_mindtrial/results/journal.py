@@ -38,9 +38,11 @@ _SYNC_AFTER_LINES = 100
 class Journal:
     """Writes one journal file; may be called from several threads.
 
-    Every line reaches the operating system before the call returns, so a killed process loses nothing. It reaches the
-    disk after a second or a hundred lines (whichever is first, checked when a line is written) and on closing, so a
-    power cut loses that much. The file is appended to when it exists; a torn last line is ended first.
+    Every result reaches the operating system before the call returns, so a killed process loses none. It reaches the
+    disk after a second or a hundred writes (whichever is first, checked at each write) and on closing, so a power cut
+    loses that much. Marks of reported items that carry no result go out with the next line: a killed process may lose
+    the last few, which only means that a finished attempt counts as not reported. The file is appended to when it
+    exists; a torn last line is ended first.
 
     Args:
         path: The file; parent directories are created.
@@ -61,6 +63,7 @@ class Journal:
         self._clock = clock or SystemClock()
         self._lock = threading.Lock()
         self._results: dict[str, Result] = {}
+        self._waiting: list[bytes] = []
         self._unsynced = 0
         self._synced_ns = self._clock.monotonic_ns()
         try:
@@ -89,9 +92,10 @@ class Journal:
         with self._lock:
             known = self._results.get(result.trace_id)
             self._results[result.trace_id] = result
-        if known is not result and not _is_equal(known, result):
+        is_known = known is result or _is_equal(known, result)
+        if not is_known:
             line["result"] = self._encode(result)
-        self._write(line)
+        self._write(line, may_wait=is_known)
 
     def finished(self, evaluation: EvaluationInfo) -> None:
         """Record that the session ended in good order, complete or not."""
@@ -109,10 +113,12 @@ class Journal:
             if handle is None:
                 return
             try:
+                self._append(handle, b"".join(self._waiting))
                 os.fsync(handle)
             except OSError as error:
                 raise self._failure("write", error) from error
             finally:
+                self._waiting.clear()
                 os.close(handle)
 
     def _encode(self, result: Result) -> Any:
@@ -123,13 +129,18 @@ class Journal:
         # Before encoding: a secret with a quotation mark looks different once it is JSON.
         return wire if is_clean(wire, self._redact) else redacted(cut_depth(wire), self._redact)
 
-    def _write(self, fields: Mapping[str, Any]) -> None:
+    def _write(self, fields: Mapping[str, Any], *, may_wait: bool = False) -> None:
         line = wire_line(fields)
         with self._lock:
             if self._file is None:
                 raise UserError(f"cannot write the journal {self.path}: it is closed")
+            self._waiting.append(line)
+            if may_wait and len(self._waiting) < _SYNC_AFTER_LINES:
+                return
+            lines = b"".join(self._waiting)
+            self._waiting.clear()
             try:
-                self._append(self._file, line)
+                self._append(self._file, lines)
                 self._unsynced += 1
                 now = self._clock.monotonic_ns()
                 if self._unsynced >= _SYNC_AFTER_LINES or now - self._synced_ns >= _SYNC_AFTER_NS:
@@ -140,15 +151,14 @@ class Journal:
 
     @staticmethod
     def _append(handle: int, line: bytes) -> None:
-        size = os.fstat(handle).st_size
         rest = memoryview(line)
         try:
             while rest:
                 rest = rest[os.write(handle, rest) :]
         except OSError:
             # Half a line would make the next one unreadable.
-            if len(rest) < len(line):
-                os.ftruncate(handle, size)
+            if written := len(line) - len(rest):
+                os.ftruncate(handle, os.fstat(handle).st_size - written)
             raise
 
     def _end_torn_line(self, handle: int) -> None:

@@ -80,6 +80,7 @@ def test_reported_repeats_the_result_only_when_it_changed(journal: Journal, path
     journal.reported(one())
     journal.reported(one(kind=Kind.FAILED))
     journal.reported(one(kind=Kind.FAILED))
+    journal.close()
     assert [sorted(set(line) & {"kind", "result"}) for line in lines(path)[2:]] == [
         ["kind"],
         ["kind", "result"],
@@ -317,3 +318,18 @@ def test_failing_sync_on_close(journal: Journal, monkeypatch: pytest.MonkeyPatch
 def test_a_place_that_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"cannot open the journal .*: Is a directory"):
         Journal(tmp_path, EVALUATION, str)
+
+
+def test_marks_without_a_result_go_out_with_the_next_line(journal: Journal, path: Path) -> None:
+    journal.attempt(one())
+    journal.reported(one())
+    assert [line["type"] for line in lines(path)] == ["header", "attempt"]
+    journal.attempt(one(trace_id="next"))
+    assert [line["type"] for line in lines(path)] == ["header", "attempt", "reported", "attempt"]
+
+
+def test_many_marks_do_not_wait(journal: Journal, path: Path) -> None:
+    journal.attempt(one())
+    for _ in range(100):
+        journal.reported(one())
+    assert len(lines(path)) == 102
