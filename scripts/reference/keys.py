@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 
 from pytest_mindtrial.suite import config_models, task_models
 from pytest_mindtrial.suite.field_types import AsSet, AsWritten, GoDuration, kebab
+from pytest_mindtrial.suite.parameter_rows import TABLES
 from reference.markdown import code, page, prose, table
 
 __all__ = ["configuration", "tasks"]
@@ -23,14 +24,16 @@ def keys_page(title: str, introduction: str, models: Mapping[str, type[BaseModel
     """Return a page with one section per place of a file and one table row per key."""
     parts = []
     for place, model in models.items():
-        rows = [_field_row(name, field) for name, field in model.model_fields.items()]
+        rows = [_field_row(model, name, field) for name, field in model.model_fields.items()]
         parts += [f"## {place}", prose(model.__doc__ or ""), table(("key", "type", "default", "meaning"), rows)]
     return page(title, introduction, *parts)
 
 
-def _field_row(name: str, field: FieldInfo) -> tuple[str, str, str, str]:
+def _field_row(model: type[BaseModel], name: str, field: FieldInfo) -> tuple[str, str, str, str]:
     default = "**required**" if field.is_required() else _default(field)
     kind = _READ_LATER.get(name) or _type(field.annotation, field.metadata)
+    if (model, name) == (config_models.ProviderModel, "name"):
+        kind = " or ".join(map(code, TABLES))
     return code(kebab(name)), kind, default, field.description or ""
 
 

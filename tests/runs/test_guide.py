@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+from pytest_mindtrial.providers import profiles
+from pytest_mindtrial.suite.keys import KEY_VARIABLES
+from pytest_mindtrial.suite.parameter_rows import TABLES
+
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "guide"
+
+
+@pytest.fixture(autouse=True)
+def _vendors_of_examples_are_forgotten() -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        for table in (profiles._profiles, TABLES, KEY_VARIABLES):
+            stack.enter_context(patch.dict(table))
+        yield
 
 
 def _blocks(path: Path, language: str) -> list[str]:
