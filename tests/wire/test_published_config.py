@@ -1,4 +1,4 @@
-"""MindTrial's own configuration against one server that answers in every vendor's form: 63 runs, three text tasks each."""
+"""MindTrial's own configuration, 63 runs, three text tasks each, against one server that answers in every form."""
 
 from __future__ import annotations
 
