@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_mindtrial.plugin.items import TaskItem
 
-__all__ = ["FailureText", "failure_text", "report_sections"]
+__all__ = ["FailureText", "answer_diff", "failure_text", "report_sections", "verdict_line"]
 
 _VERDICT_CHARS = 100
 _BLOCK_CHARS = 4_000
@@ -148,6 +148,13 @@ def _failed_block(result: Result) -> list[str]:
             lines.append(f"note:  the reply was {' and '.join(marks)}")
         lines += _labelled("schema: ", "\n".join(answer.problems))
     return lines
+
+
+def answer_diff(result: Result) -> str:
+    """Return the nearest accepted answer against the answer as marked lines; blank when nothing was compared."""
+    if result.kind is not Kind.FAILED or not result.want:
+        return ""
+    return "\n".join(line.removeprefix("  ") for line in _diff(_text(nearest_answer(result)), _text(result.got)))
 
 
 def _diff(expected: str, got: str) -> list[str]:

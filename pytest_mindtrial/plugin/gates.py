@@ -1,7 +1,7 @@
 """The gates of a session: read before anything is spent, decided when every result is there.
 
-Does not measure (``results/gates.py``), does not know the table of exit statuses (``results/gate_decision.py``) and does
-not set one (``plugin/conclusion.py``). Source: spec pytest 5; design D16.
+Does not measure (``results/gates.py``), does not know the table of exit statuses (``results/gate_decision.py``) and
+does not set one (``plugin/conclusion.py``). Source: spec pytest 5; design D16.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.core.values import Kind
 from pytest_mindtrial.plugin.failure import verdict_line
 
-__all__ = ["MAX_ANNOTATIONS", "SUMMARY_BYTES", "annotations", "append_summary", "is_runner"]
+__all__ = ["MAX_ANNOTATIONS", "SUMMARY_BYTES", "annotation_lines", "append_summary", "is_runner"]
 
 MAX_ANNOTATIONS = 10
 """GitHub shows no more annotations of one kind and step; the job summary has the others."""
@@ -50,7 +50,7 @@ def append_summary(path: Path, text: str) -> None:
         raise UserError(f"job summary: cannot write {path}: {error.strerror or error}") from error
 
 
-def annotations(results: Sequence[Result], directory: Path, *, is_green: bool) -> list[str]:
+def annotation_lines(results: Sequence[Result], directory: Path, *, is_green: bool) -> list[str]:
     """Return one command per item that did not pass, at most `MAX_ANNOTATIONS`, and one line about the others.
 
     Args:

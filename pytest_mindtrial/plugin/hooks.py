@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from pytest_mindtrial.plugin import options
+from pytest_mindtrial.plugin.companions import register_companions
+from pytest_mindtrial.plugin.conclusion import Conclusion
 from pytest_mindtrial.plugin.fixtures import (  # noqa: F401 - pytest finds fixtures in the plugin's namespace
     mindtrial,
     mt_evaluation,
@@ -43,8 +45,12 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Check the options; register our marker, the recorder, and the xdist side when xdist is there."""
-    options.read_settings(config)
+    settings = options.read_settings(config)
     config.addinivalue_line("markers", "mindtrial: every item of a MindTrial task file")
+    config.addinivalue_line("markers", "must_pass: under a gate, a session is red when this item of a task file fails")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Conclusion(config, settings), "mindtrial-conclusion")
+    register_companions(config)
     config.pluginmanager.register(Recorder(config), "mindtrial-recorder")
     if "mindtrial" in getattr(config, "workerinput", ()):
         from pytest_mindtrial.plugin.xdist_worker import WorkerHooks

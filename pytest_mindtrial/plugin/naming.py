@@ -18,6 +18,7 @@ RESERVED_MARKERS = frozenset(
         "filterwarnings",
         "flaky",
         "mindtrial",
+        "must_pass",
         "order",
         "parametrize",
         "repeat",

@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import pytest
 
+from pytest_mindtrial.plugin.option_checks import check_combinations
+
 __all__ = ["OPTIONS", "Option", "Settings", "add_options", "given_options", "read_settings"]
 
 
@@ -22,19 +24,21 @@ class Option:
 
     Attributes:
         name: Command line name without ``--mt-``.
-        kind: How the value is written.
+        kind: How the value is written; a ``flag`` takes none, an ``optional-path`` may have one after ``=``.
         help: One sentence, the manual's text.
         metavar: Placeholder in the help.
         default: Value when neither the command line nor the ini file gives one.
         command_line: False for keys that only make sense in an ini file.
+        choices: The only values allowed; empty = any.
     """
 
     name: str
-    kind: Literal["text", "path", "switch", "count", "patterns"]
+    kind: Literal["text", "texts", "path", "switch", "flag", "optional-path", "count", "patterns"]
     help: str
     metavar: str = ""
     default: Any = None
     command_line: bool = True
+    choices: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -75,6 +79,113 @@ OPTIONS: tuple[Option, ...] = (
         "N",
         default="10",
     ),
+    Option(
+        "resume",
+        "path",
+        "Journal of an earlier session: its finished attempts whose definition has not changed are used again, the "
+        "rest runs. The evaluation seed is that journal's unless --mt-seed is given.",
+        "JOURNAL",
+    ),
+    Option(
+        "rerun",
+        "text",
+        "Which finished attempts of --mt-resume run again: those that ended in an error, failed ones too, or all.",
+        "error|failed|all",
+        default="error",
+        choices=("error", "failed", "all"),
+    ),
+    Option("explain", "flag", "Print for every item why --mt-resume uses its stored attempt again or runs it."),
+    Option(
+        "regrade",
+        "path",
+        "Journal of an earlier session: its answers are judged by today's rules, without any call of a model.",
+        "JOURNAL",
+    ),
+    Option(
+        "regrade-judges",
+        "flag",
+        "Let --mt-regrade ask judges, which are models; without it, items that need a judge are skipped.",
+    ),
+    Option(
+        "cache",
+        "path",
+        "Directory of the response cache; off by default. A request that was answered before is answered from there. "
+        "Errors, refusals and unreadable replies are never kept; mocks are never cached.",
+        "DIR",
+    ),
+    Option(
+        "cache-mode",
+        "text",
+        "How --mt-cache is used: read and added to; only read, where a missing reply is an error and nothing is sent, "
+        "so that no key is needed; or refreshed, where every request is sent and its reply replaces the stored one.",
+        "read-write|read-only|refresh",
+        default="read-write",
+        choices=("read-write", "read-only", "refresh"),
+    ),
+    Option(
+        "max-cost",
+        "text",
+        "Most money that may be spent, judges included, such as 5 or '5 EUR'. When it is used up, the session stops. "
+        "All selected runs need prices in that currency.",
+        "AMOUNT[ CURRENCY]",
+    ),
+    Option(
+        "max-tokens",
+        "text",
+        "Most tokens that may be used, input and output together, judges included. When they are used up, the session "
+        "stops.",
+        "N",
+    ),
+    Option(
+        "plan",
+        "optional-path",
+        "Print a forecast of requests, tokens and cost, and send nothing. It is learned from the journal that is given "
+        "or found in the output directory, else made from sizes and limits.",
+        "JOURNAL",
+    ),
+    Option(
+        "min-pass-rate",
+        "text",
+        "Gate: the exit status is 0 when at least this share of all attempts passed, such as 0.9 or 90%, and 1 "
+        "otherwise. Failed items stay failed in every report.",
+        "SHARE",
+    ),
+    Option(
+        "gate",
+        "texts",
+        "Gate in words, such as 'pass-rate >= 0.9 where suite = core per run'; repeatable, all must hold.",
+        "EXPR",
+        default=(),
+    ),
+    Option(
+        "baseline",
+        "path",
+        "Gate: no significant regression against earlier results (JSON or journal), run by run over the common tasks.",
+        "FILE",
+    ),
+    Option(
+        "baseline-level",
+        "text",
+        "Greatest one-sided p-value that counts as a regression against --mt-baseline, between 0 and 1.",
+        "P",
+        default="0.05",
+    ),
+    Option(
+        "undecided",
+        "text",
+        "What a gate means that cannot decide (too few results, an unknown cost): red or green. An incomplete or "
+        "interrupted session is never green.",
+        "red|green",
+        default="red",
+        choices=("red", "green"),
+    ),
+    Option("markdown", "path", "Write one Markdown report, made for a pull request, to this file.", "FILE"),
+    Option("history", "path", "Record the results in this SQLite file, which `mindtrial history` reads.", "FILE"),
+    Option(
+        "interactive",
+        "flag",
+        "Choose runs and tasks on a screen before anything is sent. Needs a terminal and the extra tui.",
+    ),
 )
 
 
@@ -89,8 +200,11 @@ def add_options(parser: pytest.Parser) -> None:
 
 _INI_TYPES: dict[str, Literal["string", "linelist"]] = {
     "text": "string",
+    "texts": "linelist",
     "path": "string",
     "switch": "string",
+    "flag": "string",
+    "optional-path": "string",
     "count": "string",
     "patterns": "linelist",
 }
@@ -111,7 +225,13 @@ def _add_option(group: Any, option: Option) -> None:
         )
         group.addoption(f"--no-mt-{option.name}", dest=option.key, action="store_const", const="false", help="")
         return
-    group.addoption(name, dest=option.key, default=None, metavar=option.metavar, help=option.help)
+    if option.kind == "flag":
+        group.addoption(name, dest=option.key, action="store_const", const="true", default=None, help=option.help)
+        return
+    extra: dict[str, Any] = {"nargs": "?", "const": ""} if option.kind == "optional-path" else {}
+    if option.kind == "texts":
+        extra = {"action": "append"}
+    group.addoption(name, dest=option.key, default=None, metavar=option.metavar, help=option.help, **extra)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +245,23 @@ class Settings:
         output_basename: None = config.yaml decides.
         seed: None = random.
         concurrency: Attempts in flight per provider.
+        resume: Journal to take finished attempts from.
+        rerun: ``error``, ``failed`` or ``all``.
+        regrade: Journal whose answers are judged anew.
+        cache: Directory of the response cache.
+        cache_mode: ``read-write``, ``read-only`` or ``refresh``.
+        max_cost: As written; None = no limit.
+        max_tokens: None = no limit.
+        is_plan: True when nothing may be sent.
+        plan_journal: Journal that a forecast learns from; None = one in the output directory, if there is any.
+        min_pass_rate: As written; None = no such gate.
+        gates: Expressions as written.
+        baseline: Earlier results; None = no such gate.
+        baseline_level: As written.
+        undecided: ``red`` or ``green``.
+        markdown: Where to; None = not written.
+        history: Where to; None = not recorded.
+        interactive: True when the user chooses on a screen.
     """
 
     config: Path | None
@@ -136,6 +273,30 @@ class Settings:
     html: bool
     seed: str | None
     concurrency: int
+    resume: Path | None = None
+    rerun: str = "error"
+    explain: bool = False
+    regrade: Path | None = None
+    regrade_judges: bool = False
+    cache: Path | None = None
+    cache_mode: str = "read-write"
+    max_cost: str | None = None
+    max_tokens: int | None = None
+    is_plan: bool = False
+    plan_journal: Path | None = None
+    min_pass_rate: str | None = None
+    gates: tuple[str, ...] = ()
+    baseline: Path | None = None
+    baseline_level: str = "0.05"
+    undecided: str = "red"
+    markdown: Path | None = None
+    history: Path | None = None
+    interactive: bool = False
+
+    @property
+    def has_gates(self) -> bool:
+        """True when the exit status follows gates; pins alone are no gate."""
+        return bool(self.min_pass_rate or self.gates or self.baseline)
 
 
 def read_settings(config: pytest.Config) -> Settings:
@@ -145,6 +306,7 @@ def read_settings(config: pytest.Config) -> Settings:
         pytest.UsageError: A value is not what the option takes.
     """
     values = {option.key: _value(config, option) for option in OPTIONS}
+    check_combinations(values)
     return Settings(
         config=values["mt_config"],
         files=tuple(values["mt_files"] or ()),
@@ -155,6 +317,25 @@ def read_settings(config: pytest.Config) -> Settings:
         html=values["mt_html"],
         seed=values["mt_seed"] or None,
         concurrency=_whole_number("--mt-concurrency", values["mt_concurrency"]),
+        resume=values["mt_resume"],
+        rerun=values["mt_rerun"],
+        explain=bool(values["mt_explain"]),
+        regrade=values["mt_regrade"],
+        regrade_judges=bool(values["mt_regrade_judges"]),
+        cache=values["mt_cache"],
+        cache_mode=values["mt_cache_mode"],
+        max_cost=values["mt_max_cost"],
+        max_tokens=_whole_number("--mt-max-tokens", values["mt_max_tokens"]) if values["mt_max_tokens"] else None,
+        is_plan=values["mt_plan"] is not None,
+        plan_journal=values["mt_plan"] or None,
+        min_pass_rate=values["mt_min_pass_rate"],
+        gates=tuple(values["mt_gate"]),
+        baseline=values["mt_baseline"],
+        baseline_level=values["mt_baseline_level"],
+        undecided=values["mt_undecided"],
+        markdown=values["mt_markdown"],
+        history=values["mt_history"],
+        interactive=bool(values["mt_interactive"]),
     )
 
 
@@ -173,9 +354,11 @@ def _value(config: pytest.Config, option: Option) -> Any:
         base = config.inipath.parent if config.inipath else config.rootpath
         if value in (None, "", []):
             return option.default
-    if option.kind == "path":
+    if option.choices and value not in option.choices:
+        raise pytest.UsageError(f"{option.key}: {value!r} is not one of {', '.join(option.choices)}")
+    if option.kind == "path" or (option.kind == "optional-path" and value):
         return Path(base, value)
-    if option.kind == "switch":
+    if option.kind in ("switch", "flag"):
         return _truth(option, value)
     return value
 

@@ -1,7 +1,7 @@
 """Where the outcome of a session goes at its end: gate arithmetic, Markdown report, CI job summary, history.
 
-Does not decide (``plugin/gates.py``) and does not render (``results/markdown.py``, ``plugin/github.py``). One place that
-cannot be written does not stop the others. Source: issue "From results to decisions"; design D16, D17.
+Does not decide (``plugin/gates.py``) and does not render (``results/markdown.py``, ``plugin/github.py``). One place
+that cannot be written does not stop the others. Source: issue "From results to decisions"; design D16, D17.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Publication", "publish"]
 
+_COLOURS = {Answer.GREEN: "green", Answer.RED: "red", Answer.UNDECIDED: "yellow"}
+
 
 @dataclass(slots=True)
 class Publication:
@@ -52,9 +54,10 @@ class Publication:
 
     def print_to(self, reporter: Any) -> None:
         """Print, whatever the verbosity: a gate never decides silently."""
-        colour = {Answer.GREEN: {"green": True}, Answer.RED: {"red": True}}.get(self.answer, {"yellow": True})
-        for index, line in enumerate(self.decision, 1):
-            reporter.write_line(line, **(colour | {"bold": True} if index == len(self.decision) else {}))
+        for line in self.decision[:-1]:
+            reporter.write_line(line)
+        for line in self.decision[-1:]:
+            reporter.write_line(line, bold=True, **{_COLOURS[self.answer or Answer.UNDECIDED]: True})
         for name, path in self.paths:
             reporter.write_line(f"{name + ':':<8} {one_line(path)}")
         for problem in self.problems:
@@ -94,7 +97,7 @@ def publish(evaluation: Evaluation, decision: Decision | None, comparison: Compa
         _attempt(publication, "history", evaluation.shown(path), lambda: _record(path, results, info, evaluation))
     if github.is_runner():
         is_green = decision is not None and decision.answer is Answer.GREEN
-        publication.annotations = github.annotations(results, evaluation.invocation_dir, is_green=is_green)
+        publication.annotations = github.annotation_lines(results, evaluation.invocation_dir, is_green=is_green)
     return publication
 
 

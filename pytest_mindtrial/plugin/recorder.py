@@ -44,10 +44,12 @@ class Recorder:
         report = yield
         if active_evaluation(self._config) is not None:
             from pytest_mindtrial.plugin.items import TaskItem
+            from pytest_mindtrial.plugin.properties import add_properties
             from pytest_mindtrial.plugin.reporting import add_result
 
             if isinstance(item, TaskItem):
                 add_result(item, report)
+                add_properties(item, report)
         return report
 
     @pytest.hookimpl(tryfirst=True)
