@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     from pytest_mindtrial.plugin.publishing import Publication
     from pytest_mindtrial.results.gate_decision import SessionFacts
 
-__all__ = ["MUST_PASS", "Conclusion"]
-
-MUST_PASS = "must_pass"
-"""Marker of items that must pass, and the property by which their reports say so."""
+__all__ = ["Conclusion"]
 
 _YAML = (".yaml", ".yml")
 
@@ -80,7 +77,7 @@ class Conclusion:
             self._failures.setdefault(report.nodeid, set()).add(report.when)
         elif report.skipped and "mindtrial" in report.keywords and report.nodeid.partition("::")[0].endswith(_YAML):
             self._skipped.add(report.nodeid)
-        if report.user_properties and (MUST_PASS, True) in map(tuple, report.user_properties):
+        if report.user_properties and ("must_pass", True) in map(tuple, report.user_properties):
             self._pinned.add(report.nodeid)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

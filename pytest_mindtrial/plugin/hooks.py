@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 
 from pytest_mindtrial.plugin import options
-from pytest_mindtrial.plugin.companions import register_companions
-from pytest_mindtrial.plugin.conclusion import Conclusion
 from pytest_mindtrial.plugin.fixtures import (  # noqa: F401 - pytest finds fixtures in the plugin's namespace
     mindtrial,
     mt_evaluation,
@@ -48,9 +46,14 @@ def pytest_configure(config: pytest.Config) -> None:
     settings = options.read_settings(config)
     config.addinivalue_line("markers", "mindtrial: every item of a MindTrial task file")
     config.addinivalue_line("markers", "must_pass: under a gate, a session is red when this item of a task file fails")
-    if not hasattr(config, "workerinput"):
+    if options.has_conclusion(settings) and not hasattr(config, "workerinput"):
+        from pytest_mindtrial.plugin.conclusion import Conclusion
+
         config.pluginmanager.register(Conclusion(config, settings), "mindtrial-conclusion")
-    register_companions(config)
+    if config.getoption("htmlpath", None) or config.getoption("allure_report_dir", None):
+        from pytest_mindtrial.plugin.companions import register_companions
+
+        register_companions(config)
     config.pluginmanager.register(Recorder(config), "mindtrial-recorder")
     if "mindtrial" in getattr(config, "workerinput", ()):
         from pytest_mindtrial.plugin.xdist_worker import WorkerHooks
@@ -73,6 +76,16 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Generator[
     if claims(file_path, parent) or (not others and may_claim(file_path, parent)):
         return [*others, TaskFile.from_parent(parent, path=file_path)]
     return others
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep this job's shard."""
+    evaluation = active_evaluation(config)
+    if evaluation is not None and evaluation.settings.shard is not None:
+        from pytest_mindtrial.plugin.sharding import deselect_other_shards
+
+        deselect_other_shards(config, items, evaluation.settings.shard)
 
 
 @pytest.hookimpl(wrapper=True)

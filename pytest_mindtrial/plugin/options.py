@@ -7,6 +7,7 @@ is generated from `OPTIONS`). Does not read config.yaml.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +16,7 @@ import pytest
 
 from pytest_mindtrial.plugin.option_checks import check_combinations
 
-__all__ = ["OPTIONS", "Option", "Settings", "add_options", "given_options", "read_settings"]
+__all__ = ["OPTIONS", "Option", "Settings", "add_options", "given_options", "has_conclusion", "read_settings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +213,7 @@ _INI_TYPES: dict[str, Literal["string", "linelist"]] = {
 
 def _add_option(group: Any, option: Option) -> None:
     name = f"--mt-{option.name}"
+    help_text = option.help.replace("%", "%%")  # argparse's own sign
     if option.kind == "switch":
         state = "on" if option.default else "off"
         group.addoption(
@@ -221,17 +223,17 @@ def _add_option(group: Any, option: Option) -> None:
             const="true",
             default=None,
             choices=("true", "false"),
-            help=f"{option.help} (default: {state}; turn off with {name}=false)",
+            help=f"{help_text} (default: {state}; turn off with {name}=false)",
         )
         group.addoption(f"--no-mt-{option.name}", dest=option.key, action="store_const", const="false", help="")
         return
     if option.kind == "flag":
-        group.addoption(name, dest=option.key, action="store_const", const="true", default=None, help=option.help)
+        group.addoption(name, dest=option.key, action="store_const", const="true", default=None, help=help_text)
         return
     extra: dict[str, Any] = {"nargs": "?", "const": ""} if option.kind == "optional-path" else {}
     if option.kind == "texts":
         extra = {"action": "append"}
-    group.addoption(name, dest=option.key, default=None, metavar=option.metavar, help=option.help, **extra)
+    group.addoption(name, dest=option.key, default=None, metavar=option.metavar, help=help_text, **extra)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +299,12 @@ class Settings:
     def has_gates(self) -> bool:
         """True when the exit status follows gates; pins alone are no gate."""
         return bool(self.min_pass_rate or self.gates or self.baseline)
+
+
+def has_conclusion(settings: Settings) -> bool:
+    """Tell whether the end of a session has more to do than reports (``plugin/conclusion.py``)."""
+    is_on_github = bool(os.environ.get("GITHUB_STEP_SUMMARY") or os.environ.get("GITHUB_ACTIONS"))
+    return settings.has_gates or bool(settings.markdown or settings.history) or is_on_github
 
 
 def read_settings(config: pytest.Config) -> Settings:

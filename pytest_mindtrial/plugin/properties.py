@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_mindtrial.core.display import one_line
-from pytest_mindtrial.plugin.conclusion import MUST_PASS
 from pytest_mindtrial.results.costs import candidate_cost, candidate_tokens
 
 if TYPE_CHECKING:
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["add_properties", "properties_of"]
 
 _PREFIX = "mt_"
+_MUST_PASS = "must_pass"
+"""Marker of items that must pass, and the property by which their reports say so (``plugin/conclusion.py``)."""
 
 
 def add_properties(item: TaskItem, report: pytest.TestReport) -> None:
@@ -28,9 +29,9 @@ def add_properties(item: TaskItem, report: pytest.TestReport) -> None:
     if item.result is None:
         return
     own: list[tuple[str, object]] = [*properties_of(item.result).items()]
-    if item.get_closest_marker(MUST_PASS) is not None:
-        own.append((MUST_PASS, True))
-    others = [entry for entry in item.user_properties if not entry[0].startswith(_PREFIX) and entry[0] != MUST_PASS]
+    if item.get_closest_marker(_MUST_PASS) is not None:
+        own.append((_MUST_PASS, True))
+    others = [entry for entry in item.user_properties if not entry[0].startswith(_PREFIX) and entry[0] != _MUST_PASS]
     item.user_properties[:] = [*others, *own]
     report.user_properties = list(item.user_properties)
 
