@@ -26,6 +26,7 @@ from pytest_mindtrial.engine.outcome import (
     configuration_error,
     error_record,
     requests_behind,
+    saved_cost,
     skip_record,
     static_skip,
     undecided,
@@ -168,6 +169,7 @@ class _Attempt:
     def result(self) -> Result:
         plan, trail = self._plan, self._trail
         pricing = plan.run.pricing
+        judge_cost = self._judge_cost()
         return Result(
             trace_id=plan.trace_id,
             kind=self._kind,
@@ -194,8 +196,10 @@ class _Attempt:
             definition_parts=plan.definition_parts,
             is_mock=self._is_mock,
             cost=known_cost(cost_of(trail.usage, pricing)),
-            judge_cost=self._judge_cost(),
+            judge_cost=judge_cost,
             currency=pricing.currency if pricing else "",
+            cached=sum(request.cached for request in trail.requests),
+            saved=saved_cost(trail, pricing, judge_cost),
         )
 
     # Before the first request ----------------------------------------------------------------------------------------

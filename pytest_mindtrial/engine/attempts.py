@@ -5,6 +5,7 @@ The composition of the layers below for one engine; does not know threads or slo
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,10 @@ from pytest_mindtrial.core.ids import TraceIds
 from pytest_mindtrial.core.pricing import Prices
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.engine.attempt import AttemptServices, SessionSource, run_attempt
+from pytest_mindtrial.engine.budget import BUDGET_CAUSE
 from pytest_mindtrial.engine.clients import Clients, ClientSettings
 from pytest_mindtrial.engine.plan import AttemptPlan, Feedback, FileSource, Sandbox, SandboxSession
+from pytest_mindtrial.engine.requests import current_repeat
 from pytest_mindtrial.engine.run_config import run_config
 from pytest_mindtrial.providers.base import ToolDefinition
 from pytest_mindtrial.suite.files import FileStore
@@ -87,10 +90,14 @@ class Attempts:
         )
 
     async def run(self, plan: AttemptPlan) -> Result:
-        """Make one attempt; only `asyncio.CancelledError` may escape."""
+        """Make one attempt; only `asyncio.CancelledError` may escape, also for one the budget did not let begin."""
         if not plan.trace_id:
             plan = replace(plan, trace_id=self._settings.trace_ids())
-        return await run_attempt(plan, self._services)
+        current_repeat.set(plan.repeat)
+        result = await run_attempt(plan, self._services)
+        if result.error is not None and result.error.cause == BUDGET_CAUSE and not result.requests:
+            raise asyncio.CancelledError
+        return result
 
     def validator_of(
         self, task: Task, run: Run, provider: Provider | None = None, session: SessionSource | None = None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_mindtrial.core.clock import Clock, SystemClock
 from pytest_mindtrial.core.errors import ConfigError
-from pytest_mindtrial.core.secret import Redactor
+from pytest_mindtrial.core.secret import Redactor, Secret
 from pytest_mindtrial.engine.callables import as_model_client, wrap_callable
 from pytest_mindtrial.engine.judges import VariantAsk
 from pytest_mindtrial.engine.limits import Limiters, RequestLimit
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pytest_mindtrial.providers.http import Http
 
 __all__ = ["ClientSettings", "Clients", "wrap_callable"]
+
+_NO_KEY = ResolvedKey(Secret("not needed"), "file")
 
 ClientHook = Callable[[Provider, Run], Any]
 
@@ -167,6 +169,7 @@ class Clients:
             gate=gate,
             purpose=purpose,
             hooks=settings.hooks,
+            run=run,
         )
 
     def _build(self, provider: Provider, run: Run, policy: Policy) -> ModelClient:
@@ -181,7 +184,13 @@ class Clients:
         )
 
     def _key(self, provider: Provider) -> ResolvedKey:
-        key = resolve_key_source(provider, self._settings.environ)
+        cache = self._settings.hooks.cache
+        try:
+            key = resolve_key_source(provider, self._settings.environ)
+        except ConfigError:
+            if cache is None or not cache.is_read_only:
+                raise
+            return _NO_KEY  # nothing is sent
         if key.secret is not None:
             self._settings.redactor.add(key.secret)
         return key

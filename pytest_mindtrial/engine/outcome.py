@@ -14,6 +14,7 @@ from pytest_mindtrial.core.errors import (
     ReplyParseError,
     ValidationError,
 )
+from pytest_mindtrial.core.pricing import Prices, cost_of, known_cost
 from pytest_mindtrial.core.record import ErrorRecord, RequestRecord, Semantic, ValidationRecord
 from pytest_mindtrial.core.values import Usage
 from pytest_mindtrial.engine.plan import ToolExecutor
@@ -24,6 +25,7 @@ __all__ = [
     "configuration_error",
     "error_record",
     "requests_behind",
+    "saved_cost",
     "skip_record",
     "static_skip",
     "undecided",
@@ -117,6 +119,27 @@ def requests_behind(error: BaseException | None) -> tuple[RequestRecord, ...]:
             return error.requests
         error = error.__cause__
     return ()
+
+
+def saved_cost(trail: Trail, prices: Prices | None, judge_cost: float | None) -> float | None:
+    """Return what the replies from the response cache would have cost; None when that is unknown or there were none.
+
+    Args:
+        trail: The attempt's requests and tokens.
+        prices: Of the candidate.
+        judge_cost: What the judge costs; its replies count when all of them came from the cache.
+    """
+    cached = [request for request in trail.requests if request.cached]
+    if not cached:
+        return None
+    amounts = []
+    if any(request.purpose != "judge" for request in cached):
+        amounts.append(known_cost(cost_of(trail.cached_usage, prices)))
+    judged = [request.cached for request in trail.requests if request.purpose == "judge"]
+    if judged and all(judged):
+        amounts.append(judge_cost)
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if len(known) == len(amounts) else None
 
 
 def _tool_facts(tools: ToolExecutor | None) -> dict[str, Any]:

@@ -4,7 +4,8 @@ Limits and retries act on requests, not on attempts: tool calls that were alread
 a long conversation counts as one request. A request that waits holds no concurrency slot. Does not talk HTTP and does
 not decide whether an error is transient (providers do). Source: spec providers 8.3, spec mindtrial 6.4, 6.5, design D5.
 
-Budget and cache are seams: without them nothing is asked and nothing is remembered.
+Budget (``engine/budget.py``) and cache (``engine/cache.py``) are seams: without them nothing is asked and nothing is
+remembered. A reply from the cache takes no token, no slot and no money.
 """
 
 from __future__ import annotations
@@ -13,17 +14,23 @@ import asyncio
 import contextlib
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pytest_mindtrial.core.clock import Clock
 from pytest_mindtrial.core.errors import ProviderError
 from pytest_mindtrial.core.record import RequestRecord
+from pytest_mindtrial.core.values import Usage
 from pytest_mindtrial.engine.limits import RequestLimit, Token
 from pytest_mindtrial.engine.slots import current_slot
-from pytest_mindtrial.suite.model import RetryPolicy
+from pytest_mindtrial.providers.base import ReplyFacts
+from pytest_mindtrial.suite.model import RetryPolicy, Run
 
-__all__ = ["Budget", "Policy", "PolicyHooks", "ReplyCache"]
+__all__ = ["Budget", "Policy", "PolicyHooks", "ReplyCache", "Spending", "current_repeat"]
+
+current_repeat: ContextVar[int | None] = ContextVar("mindtrial_repeat", default=None)
+"""Repeat index of the attempt whose task is running; part of the identity of its requests and of its judge's."""
 
 LONGEST_WAIT_S = 900.0
 """A service that asks for a longer wait has a daily limit: the error is reported at once. Also the longest back-off."""
@@ -31,15 +38,31 @@ LONGEST_WAIT_S = 900.0
 FALLBACK_DELAY_S = 1.0
 """First delay of a retry policy that names none."""
 
+_NEVER_SENT = frozenset(("connect", "dns", "tls", "timeout-connect"))
+
 JITTER = 0.1
 """Waits are stretched by up to this share, so that requests that failed together do not return together."""
 
 
-class Budget(Protocol):
-    """Decides whether another request may be paid for."""
+class Spending(Protocol):
+    """What is set aside for one try (`engine.budget.Reservation`); the first call counts."""
 
-    async def admit(self, *, purpose: str) -> None:
+    def settle(self, usage: Usage | None) -> None:
+        """Say what the try took; None = it may have been billed, but nobody knows."""
+
+    def release(self) -> None:
+        """Say that nothing was spent."""
+
+
+class Budget(Protocol):
+    """Decides whether another request may be paid for (`engine.budget.SpendingLimit`)."""
+
+    async def reserve(self, run: Run, weight: int) -> Spending:
         """Return when the request may be sent; called before every try.
+
+        Args:
+            run: Whose request it is.
+            weight: Its size in characters.
 
         Raises:
             ProviderError: The budget is spent (permanent).
@@ -47,10 +70,18 @@ class Budget(Protocol):
 
 
 class ReplyCache(Protocol):
-    """Remembers replies by request."""
+    """Remembers replies by request (`engine.cache.ResponseCache`)."""
+
+    @property
+    def is_read_only(self) -> bool:
+        """True when nothing may be sent, so that no key is needed."""
 
     async def get(self, key: Mapping[str, Any]) -> Any | None:
-        """Return the reply of an equal request, or None."""
+        """Return the reply of an equal request, or None.
+
+        Raises:
+            ProviderError: There is none, and nothing may be sent.
+        """
 
     async def put(self, key: Mapping[str, Any], reply: Any) -> None:
         """Remember a good reply."""
@@ -77,6 +108,7 @@ class Policy:
         gate: Bounds the requests in flight where attempts do not (judges); None = unbounded.
         purpose: Overrides what the client says a request is for; a judge's client does not know that it is one.
         hooks: Budget and cache.
+        run: Whose requests these are; a budget needs it.
     """
 
     def __init__(
@@ -89,6 +121,7 @@ class Policy:
         gate: asyncio.Semaphore | None = None,
         purpose: str = "",
         hooks: PolicyHooks = PolicyHooks(),
+        run: Run | None = None,
     ) -> None:
         self._clock = clock
         self._limits = tuple(limits)
@@ -97,6 +130,7 @@ class Policy:
         self._gate = gate
         self._purpose = purpose
         self._hooks = hooks
+        self._run = run
 
     async def execute(
         self,
@@ -105,16 +139,38 @@ class Policy:
         turn: int,
         purpose: str,
         cache_key: Mapping[str, Any] | None = None,
+        read: Callable[[Any], ReplyFacts] | None = None,
+        weigh: Callable[[], int] | None = None,
     ) -> tuple[Any, tuple[RequestRecord, ...]]:
         """Run ``send`` under the limits, again after transient errors; see `providers.base.RequestPolicy`."""
-        cache = self._hooks.cache if cache_key is not None else None
-        if cache is not None and (known := await cache.get(cache_key or {})) is not None:
-            return known, ()
         purpose = self._purpose or purpose
+        cache = self._hooks.cache if cache_key is not None else None
+        key = {**(cache_key or {}), "repeat": current_repeat.get()}
+        if cache is not None and (known := await cache.get(key)) is not None:
+            record = _record(known, turn, 1, purpose, cached=True)
+            _read(read, known, (record,))
+            return known, (record,)
         tries = _Tries(self._clock, turn, purpose)
+        reply, spending = await self._answered(send, tries, weigh)
+        records = tuple(tries.records)
+        usage = None
+        try:
+            facts = _read(read, reply, records)
+            usage = facts.usage
+        finally:
+            if spending is not None:
+                spending.settle(usage)
+        if cache is not None and _is_kept(facts, purpose):
+            await cache.put(key, reply)
+        return reply, records
+
+    async def _answered(
+        self, send: Callable[[], Awaitable[Any]], tries: _Tries, weigh: Callable[[], int] | None
+    ) -> tuple[Any, Spending | None]:
+        """Try until there is a reply; what is set aside for it is still to be settled."""
         while True:
             try:
-                async with self._admitted(purpose):
+                async with self._admitted(weigh) as spending:
                     tries.sent()
                     reply = await send()
             except ProviderError as error:
@@ -122,15 +178,11 @@ class Policy:
                 await self._back_off(error, tries.count)
                 continue
             tries.answered(reply)
-            if cache is not None:
-                await cache.put(cache_key or {}, reply)
-            return reply, tuple(tries.records)
+            return reply, spending
 
     @contextlib.asynccontextmanager
-    async def _admitted(self, purpose: str) -> AsyncIterator[None]:
+    async def _admitted(self, weigh: Callable[[], int] | None) -> AsyncIterator[Spending | None]:
         """Wait until one try may be sent, mark it as sent, and hold the gate until it is answered."""
-        if self._hooks.budget is not None:
-            await self._hooks.budget.admit(purpose=purpose)
         slot = current_slot.get()
         tokens = self._reserve_now()
         try:
@@ -143,11 +195,24 @@ class Policy:
             if slot is not None:
                 await slot.rejoin()
             async with self._gate or contextlib.nullcontext():
+                spending = await self._set_aside(weigh)
                 for token in tokens:
                     token.stamp()
-                yield
+                try:
+                    yield spending
+                except BaseException as error:
+                    if spending is not None:
+                        _settle_failed(spending, error)
+                    raise
         finally:
             _give_back(tokens or ())  # a stamped token stays spent
+
+    async def _set_aside(self, weigh: Callable[[], int] | None) -> Spending | None:
+        """Reserve the money for one try; last of all, so that no money is kept from others while this one waits."""
+        budget = self._hooks.budget
+        if budget is None or self._run is None:
+            return None
+        return await budget.reserve(self._run, weigh() if weigh is not None else 0)
 
     def _reserve_now(self) -> list[Token] | None:
         """Return a token of every limit when none has to be waited for, else None."""
@@ -202,12 +267,7 @@ class _Tries:
         self._sent_at = self._clock.monotonic_ns()
 
     def answered(self, reply: Any) -> None:
-        self._add(
-            duration_ns=reply.duration_ns,
-            first_byte_ns=reply.first_byte_ns,
-            status=reply.status,
-            request_id=reply.request_id,
-        )
+        self._add(**_reply_facts(reply))
 
     def failed(self, error: ProviderError) -> None:
         """Record a failed try; nothing to record when it was refused before it was sent."""
@@ -222,6 +282,49 @@ class _Tries:
         self.records.append(RequestRecord(self._turn, self.count + 1, self._purpose, waited_ns=waited, **facts))
         self._waiting_since = self._clock.monotonic_ns()
         self._sent_at = None
+
+
+def _reply_facts(reply: Any) -> dict[str, Any]:
+    return {
+        "duration_ns": reply.duration_ns,
+        "first_byte_ns": reply.first_byte_ns,
+        "status": reply.status,
+        "request_id": reply.request_id,
+    }
+
+
+def _record(reply: Any, turn: int, attempt: int, purpose: str, **facts: Any) -> RequestRecord:
+    return RequestRecord(turn, attempt, purpose, **_reply_facts(reply), **facts)
+
+
+def _read(read: Callable[[Any], ReplyFacts] | None, reply: Any, requests: tuple[RequestRecord, ...]) -> ReplyFacts:
+    """Let the client read a reply; an error in it carries the tries that led to it."""
+    if read is None:
+        return ReplyFacts()
+    try:
+        return read(reply)
+    except ProviderError as error:
+        error.requests = requests
+        error.request_id = error.request_id or reply.request_id
+        raise
+
+
+def _is_kept(facts: ReplyFacts, purpose: str) -> bool:
+    """Tell whether a reply may be remembered: nothing is that an attempt would end in an error for."""
+    try:
+        misfits = facts.misfits()
+    except ProviderError:
+        return False
+    return not (misfits and purpose == "judge")
+
+
+def _settle_failed(spending: Spending, error: BaseException) -> None:
+    """A try that broke off after it was sent may have been billed; one that was refused was not."""
+    is_refused = isinstance(error, ProviderError) and (error.status is not None or error.cause in _NEVER_SENT)
+    if is_refused:
+        spending.release()
+    else:
+        spending.settle(None)
 
 
 def _give_back(tokens: Sequence[Token]) -> None:

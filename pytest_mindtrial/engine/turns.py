@@ -31,6 +31,7 @@ class Trail:
     Attributes:
         turns: Requests answered so far.
         usage: Tokens of all turns.
+        cached_usage: Tokens of the turns that came from the response cache, a part of ``usage``.
         duration_ns: Model time of all turns: no waiting, no failed tries, no tools.
         requests: Every try of every request.
         transcript: Messages in order, see `core.record.Result.transcript`.
@@ -40,6 +41,7 @@ class Trail:
         self._purpose = purpose
         self.turns = 0
         self.usage = Usage()
+        self.cached_usage = Usage()
         self.duration_ns = 0
         self.requests: list[RequestRecord] = []
         self.transcript: list[dict[str, Any]] = []
@@ -55,6 +57,8 @@ class Trail:
         """Note a reply."""
         self.turns += 1
         self.usage += turn.usage
+        if turn.requests and turn.requests[-1].cached:
+            self.cached_usage += turn.usage
         self.duration_ns += turn.duration_ns
         self.add_requests(turn.requests)
         self.transcript.append({"role": "assistant", "text": turn.text or turn.commentary})

@@ -20,6 +20,7 @@ __all__ = [
     "ModelClient",
     "OutputMode",
     "Prompt",
+    "ReplyFacts",
     "RequestPolicy",
     "ToolDefinition",
     "Turn",
@@ -168,6 +169,21 @@ class ModelClient(Protocol):
         """Release connections."""
 
 
+@dataclass(frozen=True, slots=True)
+class ReplyFacts:
+    """What a client found in a reply.
+
+    Attributes:
+        usage: Tokens of this reply; None = unknown.
+        misfits: Returns why a structured answer does not fit its schema, which is an error for a judge and a wrong
+            answer otherwise; raises `ProviderError` for a reply that holds no answer at all, such as a refusal.
+            Called only where somebody wants to know.
+    """
+
+    usage: Usage | None = None
+    misfits: Callable[[], Sequence[str]] = tuple
+
+
 class RequestPolicy(Protocol):
     """What the engine puts around every HTTP request: rate limits, retries, budget, cache, records.
 
@@ -181,11 +197,21 @@ class RequestPolicy(Protocol):
         turn: int,
         purpose: str,
         cache_key: Mapping[str, Any] | None = None,
+        read: Callable[[Any], ReplyFacts] | None = None,
+        weigh: Callable[[], int] | None = None,
     ) -> tuple[Any, tuple[RequestRecord, ...]]:
         """Run ``send`` under the limits, again after transient errors, and return its value and the records.
 
         ``send`` returns an object with the attributes ``status``, ``request_id``, ``duration_ns`` and
         ``first_byte_ns`` (`providers.transport.Reply`) and raises `ProviderError`.
+
+        Args:
+            send: Makes one try.
+            turn: 1-based turn of the conversation.
+            purpose: ``candidate`` or ``judge``.
+            cache_key: Everything that is sent, without credentials, as JSON values; None = never cached.
+            read: Takes the good reply in, wherever it came from, and says what it is worth; called once.
+            weigh: Returns the size of the request in characters; called only where somebody wants to know.
 
         Raises:
             ProviderError: The last error, with ``requests`` set to the records of all tries.

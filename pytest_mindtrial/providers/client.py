@@ -6,22 +6,27 @@ Does not build bodies (``dialects/``), send (``transport.py``), loop, retry or l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from pytest_mindtrial.core.errors import ProviderError, TaskError, UnsupportedError
-from pytest_mindtrial.core.values import ToolResult
-from pytest_mindtrial.providers.base import Attachment, Prompt, RequestPolicy, Turn
+from pytest_mindtrial.core.errors import TaskError, UnsupportedError
+from pytest_mindtrial.core.values import StopClass, ToolResult
+from pytest_mindtrial.core.weight import text_weight
+from pytest_mindtrial.providers.base import Attachment, Prompt, ReplyFacts, RequestPolicy, Turn
 from pytest_mindtrial.providers.dialects.base import Dialect, WireConversation
 from pytest_mindtrial.providers.modes import output_mode
 from pytest_mindtrial.providers.profiles import Profile
+from pytest_mindtrial.providers.reading import read_answer
 from pytest_mindtrial.providers.strict_schema import strict_problem
 from pytest_mindtrial.providers.transport import Transport
 from pytest_mindtrial.suite.model import Run
 
 __all__ = ["HttpConversation", "HttpModelClient"]
+
+REPLY_VERSION = 1
+"""Raised when dialects begin to put the replies of unchanged requests together differently (event streams)."""
 
 
 class HttpModelClient:
@@ -75,7 +80,12 @@ class HttpModelClient:
         self.check(prompt)
         mode = output_mode(self._profile, self._run, has_tools=bool(prompt.tools))
         wire = self._dialect.open(self._profile, self._run, prompt, mode=mode, is_vendor_host=self._is_vendor_host)
-        return HttpConversation(wire, self._transport, self._policy)
+        identity = {
+            "host": self._transport.address,
+            "dialect": f"{self._dialect.name} {REPLY_VERSION}",
+            "headers": self._transport.public_headers,
+        }
+        return HttpConversation(wire, self._transport, self._policy, prompt.response_format, identity)
 
     def _check_schema(self, prompt: Prompt) -> None:
         schema = prompt.response_format
@@ -99,29 +109,53 @@ def _is_native(item: Attachment) -> bool:
 
 
 class HttpConversation:
-    """One running conversation; implements `providers.base.Conversation`."""
+    """One running conversation; implements `providers.base.Conversation`.
 
-    def __init__(self, wire: WireConversation, transport: Transport, policy: RequestPolicy) -> None:
+    Args:
+        wire: The messages.
+        transport: The way to the service.
+        policy: Limits, retries, cache, budget and records.
+        response_format: How the last answer will be read.
+        identity: What tells requests with the same path and body apart.
+    """
+
+    def __init__(
+        self,
+        wire: WireConversation,
+        transport: Transport,
+        policy: RequestPolicy,
+        response_format: str | Mapping[str, Any],
+        identity: Mapping[str, Any],
+    ) -> None:
         self._wire = wire
         self._transport = transport
         self._policy = policy
+        self._response_format = response_format
+        self._identity = identity
         self._turn = 0
+        self._said: Turn | None = None
 
     async def next_turn(self) -> Turn:
         """Send what has been gathered; see `providers.base.Conversation`."""
         self._turn += 1
         call = self._wire.request()
-        key: dict[str, Any] = {"path": call.path, "body": call.body, "host": self._transport.address}
         reply, requests = await self._policy.execute(
-            partial(self._transport.send, call), turn=self._turn, purpose="candidate", cache_key=key
+            partial(self._transport.send, call),
+            turn=self._turn,
+            purpose="candidate",
+            cache_key={**self._identity, "path": call.path, "call_headers": dict(call.headers), "body": call.body},
+            read=self._read,
+            weigh=lambda: text_weight(call.body),
         )
-        try:
-            turn = self._wire.accept(reply.json)
-        except ProviderError as error:
-            error.requests = requests
-            error.request_id = error.request_id or reply.request_id
-            raise
-        return replace(turn, duration_ns=reply.duration_ns, requests=requests, request_id=reply.request_id)
+        assert self._said is not None
+        return replace(self._said, duration_ns=reply.duration_ns, requests=requests, request_id=reply.request_id)
+
+    def _read(self, reply: Any) -> ReplyFacts:
+        """Take a reply in and say what it is worth."""
+        turn = self._said = self._wire.accept(reply.json)
+        if turn.stop in (StopClass.TOOLS, StopClass.CONTINUE):
+            return ReplyFacts(turn.usage)
+        return ReplyFacts(turn.usage, lambda: read_answer(turn, response_format=self._response_format).problems)
 
     def add_tool_results(self, results: Sequence[ToolResult]) -> None:
         """Answer every tool call of the last turn."""

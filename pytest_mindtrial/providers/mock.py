@@ -16,7 +16,7 @@ from typing import Any
 from pytest_mindtrial.core.clock import Clock, SystemClock
 from pytest_mindtrial.core.errors import ApiError, ProviderError, TransportError
 from pytest_mindtrial.core.values import StopClass, ToolCall, ToolResult, Usage
-from pytest_mindtrial.providers.base import Prompt, RequestPolicy, Turn
+from pytest_mindtrial.providers.base import Prompt, ReplyFacts, RequestPolicy, Turn
 from pytest_mindtrial.providers.mock_answers import as_text, judge_verdict, right_answer, wrong_answer
 from pytest_mindtrial.providers.mock_pattern import PatternError
 from pytest_mindtrial.providers.mock_schema import InstanceError
@@ -103,7 +103,13 @@ class MockConversation:
         """Return the next scripted turn; see `ModelClient`."""
         self._turns += 1
         purpose = "judge" if self._prompt.task == JUDGE_TASK else "candidate"
-        reply, records = await self._policy.execute(self._send, turn=self._turns, purpose=purpose)
+        reply, records = await self._policy.execute(
+            self._send,
+            turn=self._turns,
+            purpose=purpose,
+            read=lambda reply: ReplyFacts(reply.turn.usage),
+            weigh=lambda: self._heard_length,
+        )
         turn: Turn = reply.turn
         if not turn.tool_calls:
             self._answered += 1

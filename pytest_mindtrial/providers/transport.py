@@ -29,6 +29,7 @@ __all__ = ["Reply", "Transport", "auth_headers", "check_url"]
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _FRAMING = frozenset(("host", "content-length", "transfer-encoding", "connection"))
+_CREDENTIALS = frozenset(("authorization", "proxy-authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie"))
 _COMMON = {
     "content-type": "application/json",
     "accept-encoding": "gzip, deflate",
@@ -115,6 +116,15 @@ class Transport:
     def address(self) -> str:
         """The base URL; blank when a function finds it, because such an address says nothing that lasts."""
         return "" if self._locate is not None else self._base_url
+
+    @property
+    def public_headers(self) -> dict[str, str]:
+        """The headers that belong to a request's identity: none of ours, none that holds a credential."""
+        return {
+            name: value
+            for name, value in self._headers.items()
+            if name not in _COMMON and self._redact(value) == value and name not in _CREDENTIALS
+        }
 
     async def send(self, call: HttpCall) -> Reply:
         """Send one call once.

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 import pytest
 
 from pytest_mindtrial.core.clock import FakeClock
-from pytest_mindtrial.core.errors import ApiError, ProviderError, TransportError
+from pytest_mindtrial.core.errors import ApiError, ProviderError, ReplyError, TransportError
+from pytest_mindtrial.core.values import Usage
 from pytest_mindtrial.engine.limits import Limiter
-from pytest_mindtrial.engine.requests import Policy, PolicyHooks
+from pytest_mindtrial.engine.requests import Policy, PolicyHooks, current_repeat
 from pytest_mindtrial.engine.slots import Lane, Slot, current_slot
-from pytest_mindtrial.suite.model import RetryPolicy
+from pytest_mindtrial.providers.base import ReplyFacts
+from pytest_mindtrial.suite.model import RetryPolicy, Run
 
 
 @dataclass
@@ -293,31 +295,87 @@ def test_a_gate_bounds_requests_in_flight():
     assert asyncio.run(scenario()) == [0, 0, 1, 1, 2]
 
 
-class Budget:
-    def __init__(self, admits):
-        self._left = admits
-        self.purposes = []
+class Spending:
+    def __init__(self, log):
+        self._log = log
 
-    async def admit(self, *, purpose):
-        self.purposes.append(purpose)
+    def settle(self, usage):
+        self._log.append(("settled", usage))
+
+    def release(self):
+        self._log.append(("released", None))
+
+
+class Budget:
+    """Lets a number of tries pass."""
+
+    def __init__(self, left):
+        self._left = left
+        self.asked = []
+        self.log = []
+
+    async def reserve(self, run, weight):
+        self.asked.append((run.name, weight))
         if not self._left:
             raise ProviderError("the budget is spent", transient=False, cause="budget")
         self._left -= 1
+        return Spending(self.log)
+
+
+RUN = Run("r", "p", "m")
 
 
 def test_a_budget_is_asked_before_every_try():
     clock = FakeClock()
     budget = Budget(1)
     service = Service(clock, busy())
-    policy = Policy(clock, retry=RetryPolicy(3, 1), hooks=PolicyHooks(budget=budget))
+    policy = Policy(clock, retry=RetryPolicy(3, 1), hooks=PolicyHooks(budget=budget), run=RUN)
     with pytest.raises(ProviderError, match="the budget is spent") as caught:
-        asyncio.run(ask(policy, service))
+        asyncio.run(ask(policy, service, weigh=lambda: 99))
     assert len(service.asked) == 1
-    assert budget.purposes == ["candidate", "candidate"]
+    assert budget.asked == [("r", 99), ("r", 99)]
+    assert budget.log == [("released", None)]  # a 429 is not billed
     assert [record.cause for record in caught.value.requests] == ["http-429"]  # the refused try was never sent
 
 
+@pytest.mark.parametrize(
+    "outcome, is_settled",
+    [
+        (TransportError("cut", transient=False, cause="stream-cut"), True),
+        (TransportError("slow", transient=False, cause="timeout-first-byte"), True),
+        (asyncio.CancelledError(), True),
+        (TransportError("down", transient=False, cause="connect"), False),
+        (ApiError("no", transient=False, status=400), False),
+    ],
+)
+def test_a_try_that_may_have_been_billed_counts_as_expected(outcome, is_settled):
+    clock = FakeClock()
+    budget = Budget(1)
+    with pytest.raises((ProviderError, asyncio.CancelledError)):
+        asyncio.run(ask(Policy(clock, hooks=PolicyHooks(budget=budget), run=RUN), Service(clock, outcome)))
+    assert budget.log == [("settled", None) if is_settled else ("released", None)]
+
+
+def test_a_reply_is_settled_by_what_it_took_also_when_it_cannot_be_read():
+    clock = FakeClock()
+    budget = Budget(3)
+    policy = Policy(clock, hooks=PolicyHooks(budget=budget), run=RUN)
+    asyncio.run(ask(policy, Service(clock), read=lambda reply: ReplyFacts(Usage(3, 4))))
+    asyncio.run(ask(policy, Service(clock)))
+
+    def fail(reply):
+        raise ReplyError("no choices")
+
+    with pytest.raises(ReplyError) as caught:
+        asyncio.run(ask(policy, Service(clock), read=fail))
+    assert budget.log == [("settled", Usage(3, 4)), ("settled", None), ("settled", None)]
+    assert len(caught.value.requests) == 1
+    assert caught.value.request_id == "req"
+
+
 class Cache:
+    is_read_only = False
+
     def __init__(self):
         self.kept = {}
 
@@ -330,10 +388,53 @@ class Cache:
 
 def test_a_cached_reply_sends_nothing():
     clock = FakeClock()
-    service = Service(clock)
-    policy = Policy(clock, limits=[Limiter(1, clock)], hooks=PolicyHooks(cache=Cache()))
-    _, first = asyncio.run(ask(policy, service, cache_key={"body": 1}))
-    reply, second = asyncio.run(ask(policy, service, cache_key={"body": 1}))
-    assert (len(first), len(second), reply) == (1, 0, Reply())
+    service, budget = Service(clock), Budget(2)
+    policy = Policy(
+        clock, limits=[Limiter(1, clock)], hooks=PolicyHooks(budget=budget, cache=Cache()), run=RUN, purpose="judge"
+    )
+    _, (first,) = asyncio.run(ask(policy, service, cache_key={"body": 1}))
+    reply, (second,) = asyncio.run(ask(policy, service, cache_key={"body": 1}, turn=4))
+    assert reply == Reply()
+    assert (first.cached, second.cached) == (False, True)
+    assert (second.turn, second.purpose, second.status, second.duration_ns, second.waited_ns) == (4, "judge", 200, 7, 0)
     asyncio.run(ask(policy, service))  # without a key nothing is looked up
-    assert len(service.asked) == 2
+    assert len(service.asked) == len(budget.asked) == 2
+
+
+def test_repeats_never_share_a_reply():
+    clock = FakeClock()
+    service = Service(clock)
+    policy = Policy(clock, hooks=PolicyHooks(cache=Cache()))
+
+    async def repeat(index):
+        current_repeat.set(index)
+        return await ask(policy, service, cache_key={"body": 1})
+
+    for index in (None, 1, 2, 1):
+        asyncio.run(repeat(index))
+    assert len(service.asked) == 3
+
+
+@pytest.mark.parametrize(
+    "purpose, misfits, is_kept",
+    [
+        ("candidate", (), True),
+        ("candidate", ("wrong type",), True),
+        ("judge", ("wrong type",), False),
+        ("judge", (), True),
+        ("candidate", ReplyError("refused"), False),
+    ],
+)
+def test_only_replies_that_are_answers_are_kept(purpose, misfits, is_kept):
+    clock, cache = FakeClock(), Cache()
+
+    def look():
+        if isinstance(misfits, Exception):
+            raise misfits
+        return misfits
+
+    policy = Policy(clock, hooks=PolicyHooks(cache=cache))
+    asyncio.run(
+        ask(policy, Service(clock), purpose=purpose, cache_key={"b": 1}, read=lambda reply: ReplyFacts(misfits=look))
+    )
+    assert bool(cache.kept) is is_kept

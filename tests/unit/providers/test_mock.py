@@ -25,7 +25,7 @@ class Policy:
         self.retries = retries
         self.seen = []
 
-    async def execute(self, send, *, turn, purpose, cache_key=None):
+    async def execute(self, send, *, turn, purpose, **_):
         for attempt in range(1, self.retries + 2):
             try:
                 reply = await send()
