@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,12 +20,16 @@ from pytest_mindtrial.plugin.options import Settings, given_options, read_settin
 from pytest_mindtrial.plugin.recorder import EVALUATION
 
 if TYPE_CHECKING:
+_OBJECT_FIXTURES = {"client": "mt_provider", "validator": "mt_validator", "tools": "mt_tools"}
+
     from pytest_mindtrial.core.record import Result
     from pytest_mindtrial.plugin.controller import Controller
     from pytest_mindtrial.plugin.items import TaskItem
     from pytest_mindtrial.plugin.runner import Runner
+    from pytest_mindtrial.plugin.resume import Resume
     from pytest_mindtrial.results.evaluation import EvaluationInfo
     from pytest_mindtrial.suite.model import Config, Suite
+    from pytest_mindtrial.suite.digest import Definition, Definitions
 
 __all__ = ["Evaluation", "evaluation_of"]
 
@@ -60,7 +65,7 @@ class Evaluation:
         self.settings: Settings = read_settings(config)
         worker = getattr(config, "workerinput", {}).get("mindtrial", {})
         self.is_worker = hasattr(config, "workerinput")
-        self.seed: str = worker.get("seed") or self.settings.seed or _random_seed()
+        self.seed: str = worker.get("seed") or self.settings.seed or _new_seed(self.settings)
         stamp = worker.get("started_at")
         self.started_at = datetime.fromisoformat(stamp) if stamp else datetime.now().astimezone()
         self.usage_error: ConfigError | None = None
@@ -78,6 +83,7 @@ class Evaluation:
         self.expected = 0
 
     @property
+        self._resume: Resume | None = None
     def invocation_dir(self) -> Path:
         """Where the user typed the command."""
         return self.pytest_config.invocation_params.dir
@@ -162,11 +168,49 @@ class Evaluation:
     @property
     def configs(self) -> list[Config]:
         """Every configuration in use."""
+    def definition_of(self, item: TaskItem, **overrides: Any) -> Definition:
+        """Return the digest of everything that decides an item's attempt.
+
+        Args:
+            item: The item.
+            overrides: Values of overridden fixtures, as in `overridden_result`.
+        """
+        return self._definitions.of(
+            overrides.get("task", item.task),
+            overrides.get("run", item.run),
+            item.repeat,
+            provider=item.provider,
+            config=item.suite_config,
+            overridden=[name for key, name in _OBJECT_FIXTURES.items() if overrides.get(key) is not None],
+        )
+
+    @cached_property
+    def _definitions(self) -> Definitions:
+        from pytest_mindtrial.suite.digest import Definitions
+
+        return Definitions()
+
+    def resume_of(self, items: list[TaskItem]) -> Resume | None:
+        """Return what ``--mt-resume`` decides about the session's items; None without it.
+
+        Raises:
+            pytest.UsageError: The journal cannot be read.
+        """
+        if self.settings.resume is not None and self._resume is None:
+            from pytest_mindtrial.plugin.resume import Resume
+
+            self._resume = Resume(self, items)
+        return self._resume
+
         return list(self._configs.values())
 
     def fixture_values(self, item: TaskItem) -> dict[str, Any]:
         """Return what our own fixtures would return for an item."""
         from pytest_mindtrial.plugin.handles import RunModel, TaskValidator
+    @cached_property
+    def _fixture_info(self) -> EvaluationInfo:
+        return self.info()
+
 
         return {
             "mt_evaluation": self.info(),
@@ -255,7 +299,8 @@ class Evaluation:
         )
 
 
-def _random_seed() -> str:
+def _new_seed(settings: Settings) -> str:
+    """Return the seed of the journal that is continued, else a random one."""
     from pytest_mindtrial.core.ids import new_evaluation_seed
 
     return new_evaluation_seed()

@@ -20,6 +20,7 @@ from pytest_mindtrial.core.errors import ConfigError, InternalError, UserError
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.engine.engine import Engine
 from pytest_mindtrial.engine.plan import AttemptPlan
+from pytest_mindtrial.plugin.assembly import attempt_settings
 from pytest_mindtrial.plugin.journaling import SessionJournal
 from pytest_mindtrial.plugin.outputs import Outputs
 from pytest_mindtrial.plugin.preflight import sandbox_problems
@@ -76,21 +77,31 @@ class Runner:
             pytest.UsageError: A key is missing or the output directory cannot be written; nothing was sent.
         """
         evaluation = self._evaluation
+        resume = evaluation.resume_of(self._items)
+        if resume is not None:
+            self._known = {**resume.reused(), **self._known}
         try:
             self._engine = Engine(
                 configs=evaluation.configs,
                 providers=self._selected_providers(),
                 concurrency=self._concurrency,
                 on_result=self._finished,
+                attempts=attempt_settings(evaluation),
                 client_hook=self._client_from_hook,
                 validator_hook=self._validator_from_hook,
             )
-            problems = sandbox_problems(self._engine, self._items)
+            problems = sandbox_problems(self._engine, self._to_run())
             if problems:
                 raise ConfigError("\n".join(problems))
             self._journal = SessionJournal(self.outputs.journal, evaluation.info(), self._engine.redact)
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
+        if resume is not None and not resume.continues(self.outputs.journal):
+            for result in self._known.values():
+                self._journal.attempt(result)
+
+    def _to_run(self) -> list[TaskItem]:
+        return [item for item in self._items if item.nodeid not in self._known]
 
     def start(self) -> None:
         """Start the engine and the first attempts; call `prepare` first."""
@@ -101,7 +112,7 @@ class Runner:
         self._top_up()
 
     def _selected_providers(self) -> list[tuple[Any, Any]]:
-        pairs = {(id(item.provider), item.run.name): (item.provider, item.run) for item in self._items}
+        pairs = {(id(item.provider), item.run.name): (item.provider, item.run) for item in self._to_run()}
         return list(pairs.values())
 
     def _client_from_hook(self, provider: Any, run: Any) -> Any:
@@ -162,15 +173,15 @@ class Runner:
 
     def plan_of(self, item: TaskItem, **overrides: Any) -> AttemptPlan:
         """Return the plan of an item; overrides are values of overridden fixtures."""
-        from pytest_mindtrial.suite.digest import attempt_digest
-
         values = {"task": item.task, "run": item.run, **overrides}
+        definition = self._evaluation.definition_of(item, **overrides)
         return AttemptPlan(
             provider=item.provider,
             evaluation_seed=self._evaluation.seed,
             repeat=item.repeat,
             nodeid=item.nodeid,
-            definition=attempt_digest(values["task"], values["run"], item.repeat),
+            definition=definition.digest,
+            definition_parts=definition.parts,
             **values,
         )
 

@@ -25,9 +25,13 @@ __all__ = ["header_lines", "print_summary"]
 def header_lines(evaluation: Evaluation, items: Sequence[pytest.Item]) -> list[str]:
     """Return one line on what will run, and the notes of collection; nothing under ``-q``."""
     config = evaluation.pytest_config
-    if config.option.verbose < 0:
-        return []
     ours = [item for item in items if isinstance(item, TaskItem)]
+    resume = evaluation.resume_of(ours)
+    explanation = resume.explanation() if resume is not None and evaluation.settings.explain else ()
+    if config.option.verbose < 0:
+        return list(explanation)
+    if resume is not None:
+        evaluation.note(resume.summary())
     tasks = {(item.path, item.task.name) for item in ours}
     runs = {(item.suite_config.path, item.run_key) for item in ours}
     parts = [f"mindtrial: {len(tasks)} tasks × {len(runs)} runs → {len(ours)} items"]
@@ -37,11 +41,13 @@ def header_lines(evaluation: Evaluation, items: Sequence[pytest.Item]) -> list[s
             f"concurrency {evaluation.settings.concurrency}",
             f"results → {evaluation.shown(Outputs(evaluation).directory)}",
         ]
-    return [" · ".join(parts), *(f"mindtrial: {note}" for note in evaluation.notes)]
+    return [" · ".join(parts), *(f"mindtrial: {note}" for note in evaluation.notes), *explanation]
 
 
 def print_summary(reporter: Any, evaluation: Evaluation, written: WrittenReports) -> None:
     """Print the results table, where the reports are, and what could not be written."""
+    from pytest_mindtrial.results.repeats import repeat_lines, summarize_repeats
+    from pytest_mindtrial.results.spending import spending_notes
     from pytest_mindtrial.results.statistics import summarize
     from pytest_mindtrial.results.summary import coverage_line, notes, terminal_table
 
@@ -50,7 +56,8 @@ def print_summary(reporter: Any, evaluation: Evaluation, written: WrittenReports
         reporter.section("mindtrial")
         for line in terminal_table(summaries, _width()):
             reporter.write_line(line)
-        for line in (coverage_line(len(evaluation.results), evaluation.expected), *notes(summaries)):
+        spent = spending_notes(evaluation.results)
+        for line in (coverage_line(len(evaluation.results), evaluation.expected), *spent, *notes(summaries)):
             if line:
                 reporter.write_line(line)
     runner = evaluation.runner
