@@ -17,6 +17,7 @@ from reference.keys import configuration, tasks
 from reference.markdown import page
 from reference.parameters import mock, model_parameters
 from reference.plugin import fixture_list, hook_list, options, readme_options
+from reference.values import value_list
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -27,6 +28,7 @@ PAGES: dict[str, tuple[Callable[[], str], str]] = {
     "options.md": (options, "`--mt-…` options and ini keys"),
     "fixtures.md": (fixture_list, "what a conftest may use and override"),
     "hooks.md": (hook_list, "what a conftest or plugin may implement"),
+    "values.md": (value_list, "what fixtures and hooks hand out: results, tasks, runs, prompts"),
     "command.md": (command, "the `mindtrial` command"),
     "mock.md": (mock, "the script of the mock provider"),
     "errors.md": (error_list, "exception classes"),

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from pytest_mindtrial.cli.flags import parse_flags
+from pytest_mindtrial.cli.help import COMMANDS, OUR_COMMANDS
+from pytest_mindtrial.plugin.options import OPTIONS
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -98,3 +103,46 @@ def test_what_is_right_or_no_example_is_left_alone(checker, tmp_path, text):
     path = tmp_path / "page.md"
     path.write_text(text + "\n", "utf-8")
     assert list(checker.problems(path)) == []
+
+
+def _guide() -> dict[str, str]:
+    pages = [ROOT / "README.md", *(ROOT / "docs" / "guide").glob("*.md"), *(ROOT / "example_suites").rglob("*.md")]
+    return {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in pages}
+
+
+def test_every_option_and_ini_key_that_a_document_names_exists():
+    names = {f"--mt-{option.name}" for option in OPTIONS if option.command_line}
+    names |= {f"--no-mt-{option.name}" for option in OPTIONS if option.kind == "switch"}
+    keys = {option.key for option in OPTIONS}
+    for page, text in _guide().items():
+        prose = text.partition("<!-- options:begin")[0] + text.partition("<!-- options:end")[2]
+        assert set(re.findall(r"--(?:no-)?mt-[a-z-]*[a-z]", prose)) - names == set(), page
+        ini = set(re.findall(r"^(mt_\w+) *=", text, re.MULTILINE)) | set(re.findall(r"ini key[^`]*`(mt_\w+)", text))
+        assert ini - keys == set(), page
+
+
+def test_every_fixture_and_hook_that_a_document_names_exists():
+    fixtures = (ROOT / "docs/reference/fixtures.md").read_text("utf-8")
+    hooks = (ROOT / "docs/reference/hooks.md").read_text("utf-8")
+    for page, text in _guide().items():
+        for name in set(re.findall(r"\bpytest_mt_\w+", text)):
+            assert f"## {name}\n" in hooks, f"{page}: {name}"
+        for name in set(re.findall(r"def (mt_\w+)\(", text)):
+            assert f"## {name}\n" in fixtures, f"{page}: {name}"
+
+
+def _command_lines() -> list[str]:
+    blocks = [block for text in _guide().values() for block in re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)]
+    return sorted({line for block in blocks for line in block.splitlines() if line.startswith("mindtrial ")})
+
+
+@pytest.mark.parametrize("line", _command_lines())
+def test_every_mindtrial_command_that_a_document_shows_can_be_read(line):
+    given = parse_flags(shlex.split(line, comments=True)[1:], {**COMMANDS, **OUR_COMMANDS})
+    assert given.words == []
+    assert given.command
+    given.check(given.command)
+    if given.command in OUR_COMMANDS:
+        reference = (ROOT / "docs/reference/command.md").read_text("utf-8")
+        help_text = reference.partition(f"## mindtrial {given.command}\n")[2].partition("\n## ")[0]
+        assert [word for word in given.rest if word.startswith("--") and word not in help_text] == []
