@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from datetime import datetime
-from pathlib import Path
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,11 +25,11 @@ _OBJECT_FIXTURES = {"client": "mt_provider", "validator": "mt_validator", "tools
     from pytest_mindtrial.core.record import Result
     from pytest_mindtrial.plugin.controller import Controller
     from pytest_mindtrial.plugin.items import TaskItem
-    from pytest_mindtrial.plugin.runner import Runner
     from pytest_mindtrial.plugin.resume import Resume
+    from pytest_mindtrial.plugin.runner import Runner
     from pytest_mindtrial.results.evaluation import EvaluationInfo
-    from pytest_mindtrial.suite.model import Config, Suite
     from pytest_mindtrial.suite.digest import Definition, Definitions
+    from pytest_mindtrial.suite.model import Config, Suite
 
 __all__ = ["Evaluation", "evaluation_of"]
 
@@ -80,10 +80,10 @@ class Evaluation:
         self._configs: dict[Path, Config] = {}
         self._suites: dict[Path, Suite] = {}
         self._pending: dict[str, Result] = {}
+        self._resume: Resume | None = None
         self.expected = 0
 
     @property
-        self._resume: Resume | None = None
     def invocation_dir(self) -> Path:
         """Where the user typed the command."""
         return self.pytest_config.invocation_params.dir
@@ -204,13 +204,13 @@ class Evaluation:
 
         return list(self._configs.values())
 
-    def fixture_values(self, item: TaskItem) -> dict[str, Any]:
-        """Return what our own fixtures would return for an item."""
-        from pytest_mindtrial.plugin.handles import RunModel, TaskValidator
     @cached_property
     def _fixture_info(self) -> EvaluationInfo:
         return self.info()
 
+    def fixture_values(self, item: TaskItem) -> dict[str, Any]:
+        """Return what our own fixtures would return for an item."""
+        from pytest_mindtrial.plugin.handles import RunModel, TaskValidator
 
         return {
             "mt_evaluation": self.info(),
