@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -19,9 +20,9 @@ from pytest_mindtrial.core.errors import ConfigError, UserError
 from pytest_mindtrial.plugin.options import Settings, given_options, read_settings
 from pytest_mindtrial.plugin.recorder import EVALUATION
 
-if TYPE_CHECKING:
 _OBJECT_FIXTURES = {"client": "mt_provider", "validator": "mt_validator", "tools": "mt_tools"}
 
+if TYPE_CHECKING:
     from pytest_mindtrial.core.record import Result
     from pytest_mindtrial.plugin.controller import Controller
     from pytest_mindtrial.plugin.items import TaskItem
@@ -58,6 +59,7 @@ class Evaluation:
         runner: The engine and its journal; None until the run loop starts.
         controller: Stands in for the runner where xdist's workers have it.
         final_info: The facts at the end of the session; None before.
+        at_end: What is to be undone when the session is over.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -74,6 +76,7 @@ class Evaluation:
         self.controller: Controller | None = None
         self.final_info: EvaluationInfo | None = None
         self.notes: list[str] = []
+        self.at_end: list[Callable[[], None]] = []
         self.task_count = 0
         self.run_count = 0
         self.suite_paths: list[Path] = []
@@ -165,9 +168,6 @@ class Evaluation:
         if self.usage_error is not None:
             raise pytest.UsageError(str(self.usage_error))
 
-    @property
-    def configs(self) -> list[Config]:
-        """Every configuration in use."""
     def definition_of(self, item: TaskItem, **overrides: Any) -> Definition:
         """Return the digest of everything that decides an item's attempt.
 
@@ -202,6 +202,9 @@ class Evaluation:
             self._resume = Resume(self, items)
         return self._resume
 
+    @property
+    def configs(self) -> list[Config]:
+        """Every configuration in use."""
         return list(self._configs.values())
 
     @cached_property
@@ -213,13 +216,14 @@ class Evaluation:
         from pytest_mindtrial.plugin.handles import RunModel, TaskValidator
 
         return {
-            "mt_evaluation": self.info(),
+            "mt_evaluation": self._fixture_info,
             "mt_task": item.task,
             "mt_run": item.run,
             "mt_provider": RunModel(self, item),
             "mt_validator": TaskValidator(self, item),
             "mt_tools": None,
             "mt_services": None,
+            "pytestconfig": self.pytest_config,
         }
 
     def result_of(self, item: TaskItem) -> Result:
@@ -303,6 +307,11 @@ def _new_seed(settings: Settings) -> str:
     """Return the seed of the journal that is continued, else a random one."""
     from pytest_mindtrial.core.ids import new_evaluation_seed
 
+    journal = settings.resume or settings.regrade
+    if journal is not None:
+        from pytest_mindtrial.results.journal_reader import journal_seed
+
+        return journal_seed(journal) or new_evaluation_seed()
     return new_evaluation_seed()
 
 

@@ -46,7 +46,6 @@ def header_lines(evaluation: Evaluation, items: Sequence[pytest.Item]) -> list[s
 
 def print_summary(reporter: Any, evaluation: Evaluation, written: WrittenReports) -> None:
     """Print the results table, where the reports are, and what could not be written."""
-    from pytest_mindtrial.results.repeats import repeat_lines, summarize_repeats
     from pytest_mindtrial.results.spending import spending_notes
     from pytest_mindtrial.results.statistics import summarize
     from pytest_mindtrial.results.summary import coverage_line, notes, terminal_table
