@@ -93,7 +93,7 @@ class TaskFile(pytest.File):
                 continue
             labels = marks.of_task(task)
             for provider, run in runs:
-                for repeat in range(1, task.repeat + 1) if task.repeat else (None,):
+                for repeat in _repeats(self.config, task):
                     name = item_name(task.name, provider.name, run.name, repeat)
                     if name in seen:
                         raise _duplicate(name, seen[name], task, run)
@@ -106,6 +106,11 @@ class TaskFile(pytest.File):
                     if task.must_pass:
                         item.add_marker(pytest.mark.must_pass)
                     yield item
+
+
+def _repeats(config: pytest.Config, task: Task) -> Iterable[int | None]:
+    count = evaluation_of(config).settings.repeat or task.repeat
+    return range(1, count + 1) if count else (None,)
 
 
 def _duplicate(name: str, first: tuple[Task, Run], task: Task, run: Run) -> UserError:

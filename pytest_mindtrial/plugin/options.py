@@ -15,6 +15,7 @@ from typing import Any, Literal
 import pytest
 
 from pytest_mindtrial.plugin.option_checks import check_combinations
+from pytest_mindtrial.plugin.sharding import Shard, parse_shard
 
 __all__ = ["OPTIONS", "Option", "Settings", "add_options", "given_options", "has_conclusion", "read_settings"]
 
@@ -79,6 +80,20 @@ OPTIONS: tuple[Option, ...] = (
         "Attempts in flight per provider: a whole number from 1. 1 keeps strict file order.",
         "N",
         default="10",
+    ),
+    Option(
+        "repeat",
+        "text",
+        "Try every task this many times per run, whatever its own repeat says; reports show pass@k, pass^k and which "
+        "tasks are flaky.",
+        "N",
+    ),
+    Option(
+        "shard",
+        "text",
+        "Run one share of the tasks, such as 2/5 for the second of five jobs; all runs and repeats of a task are in "
+        "one share. Give all jobs one --mt-seed; `mindtrial merge-results` joins their results.",
+        "I/N",
     ),
     Option(
         "resume",
@@ -247,6 +262,8 @@ class Settings:
         output_basename: None = config.yaml decides.
         seed: None = random.
         concurrency: Attempts in flight per provider.
+        repeat: Tries per task and run; None = as the task says.
+        shard: 1-based number and count; None = everything.
         resume: Journal to take finished attempts from.
         rerun: ``error``, ``failed`` or ``all``.
         regrade: Journal whose answers are judged anew.
@@ -275,6 +292,8 @@ class Settings:
     html: bool
     seed: str | None
     concurrency: int
+    repeat: int | None = None
+    shard: Shard | None = None
     resume: Path | None = None
     rerun: str = "error"
     explain: bool = False
@@ -325,6 +344,8 @@ def read_settings(config: pytest.Config) -> Settings:
         html=values["mt_html"],
         seed=values["mt_seed"] or None,
         concurrency=_whole_number("--mt-concurrency", values["mt_concurrency"]),
+        repeat=_whole_number("--mt-repeat", values["mt_repeat"]) if values["mt_repeat"] else None,
+        shard=parse_shard(values["mt_shard"]) if values["mt_shard"] else None,
         resume=values["mt_resume"],
         rerun=values["mt_rerun"],
         explain=bool(values["mt_explain"]),

@@ -46,6 +46,7 @@ def header_lines(evaluation: Evaluation, items: Sequence[pytest.Item]) -> list[s
 
 def print_summary(reporter: Any, evaluation: Evaluation, written: WrittenReports) -> None:
     """Print the results table, where the reports are, and what could not be written."""
+    from pytest_mindtrial.results.repeats import repeat_lines, summarize_repeats
     from pytest_mindtrial.results.spending import spending_notes
     from pytest_mindtrial.results.statistics import summarize
     from pytest_mindtrial.results.summary import coverage_line, notes, terminal_table
@@ -59,6 +60,8 @@ def print_summary(reporter: Any, evaluation: Evaluation, written: WrittenReports
         for line in (coverage_line(len(evaluation.results), evaluation.expected), *spent, *notes(summaries)):
             if line:
                 reporter.write_line(line)
+        for line in repeat_lines(summarize_repeats(evaluation.results)):
+            reporter.write_line(line)
     runner = evaluation.runner
     if runner is not None and runner.inline_reasons:
         names = ", ".join(sorted(runner.inline_reasons))

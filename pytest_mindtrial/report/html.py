@@ -23,7 +23,10 @@ from pytest_mindtrial.results.evaluation import EvaluationInfo
 
 __all__ = ["render_html"]
 
-_SCRIPTS = ("dom", "numbers", "diff", "data", "filters", "summary", "compare", "analysis", "details", "results", "main")
+_SCRIPTS = (
+    *("dom", "numbers", "diff", "data", "filters"),
+    *("summary", "repeats", "compare", "analysis", "details", "results", "main"),
+)
 """In the order of their definitions; together one script."""
 
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")

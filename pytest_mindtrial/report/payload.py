@@ -20,6 +20,7 @@ from pytest_mindtrial.core.wire import to_wire
 from pytest_mindtrial.results.costs import candidate_cost, candidate_records
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 from pytest_mindtrial.results.json_writer import got_value
+from pytest_mindtrial.results.repeats import Estimate, RepeatSummary, summarize_repeats
 from pytest_mindtrial.results.spending import spending_notes
 from pytest_mindtrial.results.statistics import RunSummary, summarize
 
@@ -66,6 +67,7 @@ def index(results: Sequence[Result], evaluation: EvaluationInfo) -> dict[str, An
         "ids": row_ids(results),
         "chunk_size": CHUNK_SIZE,
         "cut": _cut_note(results),
+        "repeats": [_repeats(summary) for summary in summarize_repeats(results)],
         "spending": spending_notes(results),
     }
 
@@ -115,6 +117,20 @@ def _run(number: int, summary: RunSummary, results: Sequence[Result]) -> dict[st
         "judge_currency": summary.judge_currency,
         "retries": summary.retries,
         "is_mock": summary.is_mock,
+    }
+
+
+def _repeats(summary: RepeatSummary) -> dict[str, Any]:
+    def rates(estimates: Iterable[Estimate]) -> list[list[float]]:
+        return [[item.value, item.interval.lower, item.interval.upper] for item in estimates]
+
+    return {
+        "provider": summary.provider,
+        "run": summary.run,
+        "tasks": len(summary.tallies),
+        "any_of": rates(summary.any_of),
+        "all_of": rates(summary.all_of),
+        "flaky": [[tally.task, tally.passed, tally.tries] for tally in summary.flaky],
     }
 
 

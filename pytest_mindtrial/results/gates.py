@@ -20,6 +20,7 @@ from pytest_mindtrial.core.values import Kind
 from pytest_mindtrial.results.compare import Comparison, RunComparison
 from pytest_mindtrial.results.costs import Spent, candidate_cost, judge_cost, total_cost
 from pytest_mindtrial.results.gate_expression import GateExpression, Metric
+from pytest_mindtrial.results.repeats import pass_all_k, pass_any_k
 from pytest_mindtrial.results.significance import smallest_p
 from pytest_mindtrial.results.statistics import count_kinds, percentile, wilson_interval
 from pytest_mindtrial.results.stats_filters import group_results
@@ -197,10 +198,8 @@ def _repeated(metric: Metric, results: Sequence[Result]) -> _Measured:
 
 
 def _chance(metric: Metric, passed: int, attempts: int) -> float:
-    draws = math.comb(attempts, metric.k)
-    if metric.name == "pass^k":
-        return math.comb(passed, metric.k) / draws
-    return 1 - math.comb(attempts - passed, metric.k) / draws
+    estimate = pass_all_k if metric.name == "pass^k" else pass_any_k
+    return estimate(passed, attempts, metric.k)
 
 
 def _by_item(results: Iterable[Result]) -> dict[MustPass, list[Result]]:

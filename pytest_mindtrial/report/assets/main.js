@@ -5,12 +5,14 @@ function renderReport() {
   main.replaceChildren(
     el("div", {}, renderHead()),
     el("section", { class: "panel", id: "summary", "aria-label": "Summary" }),
+    el("section", { class: "panel", id: "repeats", "aria-label": "Repeats", hidden: true }),
     el("section", { class: "panel", id: "compare", "aria-label": "Comparison", hidden: true }),
     el("section", { class: "panel", id: "analysis", "aria-label": "Analysis", hidden: true }),
     el("section", { class: "panel", id: "results", "aria-label": "Task results" }),
     el("footer", {}, `${EVALUATION.app_name} ${EVALUATION.app_version}`, EVALUATION.created_at ? ` · ${EVALUATION.created_at}` : "",
       INDEX.cut ? ` · ${INDEX.cut}` : "", INDEX.spending.map((note) => ` · ${note}`)));
   renderSummary();
+  renderRepeats();
   renderResults();
   // The browser's own jump to the fragment comes with the load event and takes the focus away.
   window.addEventListener("load", () => setTimeout(followLink));
