@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
+import re
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,7 @@ __all__ = ["FailureText", "answer_diff", "failure_text", "report_sections", "ver
 _VERDICT_CHARS = 100
 _BLOCK_CHARS = 4_000
 _SECTION_CHARS = 8_000
+_RUNNER_ORDER = re.compile(r"^([ \t]*)(::|##\[)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class FailureText:
     """
 
     def __init__(self, lines: list[str], path: str, lineno: int) -> None:
-        self.lines = lines
+        self.lines = [_inert(line) for line in lines]
         self.reprcrash = Crash(path, lineno, lines[0])
 
     def __str__(self) -> str:
@@ -84,6 +87,11 @@ def failure_text(item: TaskItem, result: Result, style: str) -> FailureText:
         lines += _failed_block(result) if result.kind is Kind.FAILED else _error_block(result)
         lines += ["", f"task:  {item.place}", f"rerun: {_rerun(item)}"]
     return FailureText(lines, str(path), line + 1)
+
+
+def _inert(text: str) -> str:
+    """Return text whose lines GitHub's runner does not obey: it takes any line that begins with ``::`` for an order."""
+    return _RUNNER_ORDER.sub(r"\1\\\2", text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
 
 
 def verdict_line(result: Result) -> str:
@@ -219,5 +227,5 @@ def report_sections(result: Result) -> list[tuple[str, str]]:
 
 
 def _section(text: str) -> str:
-    shown = "\n".join(safe_text(line) for line in text[:_SECTION_CHARS].splitlines())
+    shown = _inert("\n".join(safe_text(line) for line in text[:_SECTION_CHARS].splitlines()))
     return shown if len(text) <= _SECTION_CHARS else f"{shown}\n… ({len(text)} characters; the whole is in the report)"
