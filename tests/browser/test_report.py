@@ -384,5 +384,13 @@ def test_no_sideways_scrolling_on_a_phone(browser: Browser) -> None:
     try:
         browser.open(awkward())
         assert browser.js("return document.documentElement.scrollWidth") <= 390
+        browser.open(full())
+        browser.js("document.querySelectorAll('#results-table [aria-expanded]').forEach((n) => n.click())")
+        lefts = browser.js(
+            "return [...document.querySelectorAll('tr.details thead')].map((n) => n.getBoundingClientRect().left)"
+        )
+        assert lefts
+        assert min(lefts) >= 0
+        assert browser.js("return document.documentElement.scrollWidth") <= 390
     finally:
         browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
