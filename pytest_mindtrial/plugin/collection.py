@@ -16,6 +16,7 @@ import pytest
 
 from pytest_mindtrial.core.errors import ConfigError, UserError
 from pytest_mindtrial.plugin.evaluation import Evaluation, evaluation_of
+from pytest_mindtrial.plugin.garbage import paused
 from pytest_mindtrial.plugin.naming import item_name, marker_name
 
 if TYPE_CHECKING:
@@ -72,8 +73,9 @@ class TaskFile(pytest.File):
             evaluation.usage_error = error
             return
         try:
-            suite = evaluation.load_suite(self.path, config)
-            items = list(self._items(config, suite))
+            with paused():
+                suite = evaluation.load_suite(self.path, config)
+                items = list(self._items(config, suite))
         except UserError as error:
             raise self.CollectError(str(error)) from None
         if not items:

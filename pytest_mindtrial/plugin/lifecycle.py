@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_mindtrial.plugin._compat import log_handlers
+from pytest_mindtrial.plugin.garbage import paused, set_aside
 from pytest_mindtrial.plugin.items import TaskItem
 from pytest_mindtrial.plugin.reporting import WrittenReports, write_reports
 
@@ -47,6 +48,7 @@ def start(evaluation: Evaluation, session: pytest.Session) -> None:
     separate_logs(session.config)
     evaluation.start_runner(items)
     evaluation.expected = len(items)
+    evaluation.at_end.append(set_aside())
 
 
 def separate_logs(config: pytest.Config) -> None:
@@ -65,7 +67,8 @@ def finish(evaluation: Evaluation, session: pytest.Session, exitstatus: int, int
         evaluation.controller.sort(evaluation.results)
     if evaluation.is_worker or not (evaluation.results or evaluation.expected):
         return None
-    return write_reports(evaluation, reason)
+    with paused():
+        return write_reports(evaluation, reason)
 
 
 def _incomplete_reason(evaluation: Evaluation, session: pytest.Session, exitstatus: int, interrupted: str) -> str:

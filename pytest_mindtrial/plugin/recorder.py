@@ -37,6 +37,7 @@ class Recorder:
         self._config = config
         self._interrupted = ""
         self._written: WrittenReports | None = None
+        config.add_cleanup(self._end)  # early, so that it runs after pytest's own last collection of garbage
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -90,3 +91,8 @@ class Recorder:
         from pytest_mindtrial.plugin.terminal import print_summary
 
         print_summary(terminalreporter, evaluation, self._written)
+
+    def _end(self) -> None:
+        evaluation = self._config.stash.get(EVALUATION, None)
+        while evaluation is not None and evaluation.at_end:
+            evaluation.at_end.pop()()

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -63,7 +64,7 @@ class Journal:
         self._clock = clock or SystemClock()
         self._lock = threading.Lock()
         self._results: dict[str, Result] = {}
-        self._waiting: list[bytes] = []
+        self._waiting: deque[bytes] = deque()
         self._unsynced = 0
         self._synced_ns = self._clock.monotonic_ns()
         try:
@@ -82,20 +83,21 @@ class Journal:
 
     def attempt(self, result: Result) -> None:
         """Record a finished attempt."""
-        with self._lock:
-            self._results[result.trace_id] = result
+        self._results[result.trace_id] = result
         self._write({"type": "attempt", "result": self._encode(result)})
 
     def reported(self, result: Result) -> None:
         """Record that the attempt's item was reported; the whole result again only if it changed."""
         line: dict[str, Any] = {"type": "reported", "trace_id": result.trace_id, "kind": result.kind.value}
-        with self._lock:
-            known = self._results.get(result.trace_id)
-            self._results[result.trace_id] = result
-        is_known = known is result or _is_equal(known, result)
-        if not is_known:
-            line["result"] = self._encode(result)
-        self._write(line, may_wait=is_known)
+        known = self._results.get(result.trace_id)
+        self._results[result.trace_id] = result
+        if known is result or _is_equal(known, result):
+            # No lock: whoever reports must not wait for whoever is writing just now.
+            self._waiting.append(wire_line(line))
+            if len(self._waiting) >= _SYNC_AFTER_LINES or self._file is None:
+                self._write()
+        else:
+            self._write(line | {"result": self._encode(result)})
 
     def finished(self, evaluation: EvaluationInfo) -> None:
         """Record that the session ended in good order, complete or not."""
@@ -113,12 +115,11 @@ class Journal:
             if handle is None:
                 return
             try:
-                self._append(handle, b"".join(self._waiting))
+                self._append(handle, self._taken())
                 os.fsync(handle)
             except OSError as error:
                 raise self._failure("write", error) from error
             finally:
-                self._waiting.clear()
                 os.close(handle)
 
     def _encode(self, result: Result) -> Any:
@@ -129,16 +130,13 @@ class Journal:
         # Before encoding: a secret with a quotation mark looks different once it is JSON.
         return wire if is_clean(wire, self._redact) else redacted(cut_depth(wire), self._redact)
 
-    def _write(self, fields: Mapping[str, Any], *, may_wait: bool = False) -> None:
-        line = wire_line(fields)
+    def _write(self, fields: Mapping[str, Any] | None = None) -> None:
+        """Write what waits, and a further line."""
+        line = b"" if fields is None else wire_line(fields)
         with self._lock:
             if self._file is None:
                 raise UserError(f"cannot write the journal {self.path}: it is closed")
-            self._waiting.append(line)
-            if may_wait and len(self._waiting) < _SYNC_AFTER_LINES:
-                return
-            lines = b"".join(self._waiting)
-            self._waiting.clear()
+            lines = self._taken() + line
             try:
                 self._append(self._file, lines)
                 self._unsynced += 1
@@ -148,6 +146,10 @@ class Journal:
                     self._unsynced, self._synced_ns = 0, now
             except OSError as error:
                 raise self._failure("write", error) from error
+
+    def _taken(self) -> bytes:
+        """Return the lines that wait, which then no longer do. The lock is held; others may append meanwhile."""
+        return b"".join([self._waiting.popleft() for _ in range(len(self._waiting))])
 
     @staticmethod
     def _append(handle: int, line: bytes) -> None:

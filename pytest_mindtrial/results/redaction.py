@@ -19,7 +19,8 @@ from pytest_mindtrial.core.wire import from_wire, to_wire
 
 __all__ = ["is_clean", "redact_results", "redacted"]
 
-_ESCAPED = re.compile(r'\\(?:u[0-9a-f]{4}|[\\"/bfnrt])')
+_ESCAPED = re.compile(r'\\(?:u[0-9a-f]{4}|[\\"bfnrt])')
+_CHARACTERS = {r"\\": "\\", r"\"": '"', r"\b": "\b", r"\f": "\f", r"\n": "\n", r"\r": "\r", r"\t": "\t"}
 
 
 def redacted(value: Any, redact: Callable[[str], str]) -> Any:
@@ -51,7 +52,8 @@ def is_clean(wire: Mapping[str, Any], redact: Callable[[str], str]) -> bool:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    return str(json.loads(f'"{match[0]}"'))
+    escape = match[0]
+    return _CHARACTERS.get(escape) or chr(int(escape[2:], 16))
 
 
 def redact_results(results: Iterable[Result], redact: Callable[[str], str]) -> list[Result]:
