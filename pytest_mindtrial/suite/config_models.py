@@ -224,7 +224,7 @@ class ToolModel(YamlModel):
 
     name: RequiredText = Field(description="Unique name; the model sees it.")
     image: RequiredText = Field(description="Docker image; it must exist locally.")
-    description: RequiredText = Field(description="What the tool does and how to use it; the model reads it.")
+    description: RequiredText = Field(description="What the tool is good for and how it is called; the model reads it.")
     parameters: dict[str, Any] = Field(description="JSON Schema of the arguments.")
     parameter_files: dict[str, ContainerPath] = Field(
         default_factory=dict, description="Argument name to the absolute container path its value is written to."
@@ -256,7 +256,7 @@ class ServiceModel(YamlModel):
     env: EnvMap = Field(default_factory=dict, description="Environment variables of every instance.")
     endpoint: EndpointModel = Field(description="Where consumers connect.")
     input_env: EnvNames = Field(
-        default_factory=dict, description="Input name to the environment variable that receives its value."
+        default_factory=dict, description="Input name to the environment variable in which the container finds it."
     )
     healthcheck: list[Text] = Field(
         default_factory=list, description="Command run inside the container, without a shell, until it succeeds."
