@@ -6,7 +6,8 @@ Does not build bodies (``dialects/``), send (``transport.py``), loop, retry or l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -108,6 +109,25 @@ def _is_native(item: Attachment) -> bool:
     return item.data is not None if item.is_native is None else item.is_native
 
 
+def _without_keys(turn: Turn, redact: Callable[[str], str]) -> Turn:
+    """Return a turn as it may be shown, should a service repeat a key in its reply.
+
+    Answers reach terminals, logs, judges and other plugins' reports; this is the one place they all come from.
+    """
+    calls = tuple(replace(call, arguments=redact(call.arguments)) for call in turn.tool_calls)
+    parsed = turn.parsed
+    if parsed is not None and redact(text := json.dumps(parsed, ensure_ascii=False)) != text:
+        parsed = json.loads(redact(text))
+    return replace(
+        turn,
+        text=turn.text and redact(turn.text),
+        commentary=redact(turn.commentary),
+        stop_details={name: redact(detail) for name, detail in turn.stop_details.items()},
+        tool_calls=calls,
+        parsed=parsed,
+    )
+
+
 class HttpConversation:
     """One running conversation; implements `providers.base.Conversation`.
 
@@ -152,7 +172,7 @@ class HttpConversation:
 
     def _read(self, reply: Any) -> ReplyFacts:
         """Take a reply in and say what it is worth."""
-        turn = self._said = self._wire.accept(reply.json)
+        turn = self._said = _without_keys(self._wire.accept(reply.json), self._transport.redact)
         if turn.stop in (StopClass.TOOLS, StopClass.CONTINUE):
             return ReplyFacts(turn.usage)
         return ReplyFacts(turn.usage, lambda: read_answer(turn, response_format=self._response_format).problems)

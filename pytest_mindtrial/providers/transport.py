@@ -111,6 +111,8 @@ class Transport:
         self._redact = Redactor()
         for secret in secrets:
             self._redact.add(secret)
+            # Causes of errors are words of the service in lower case.
+            self._redact.add(Secret(secret.reveal().lower()))
 
     @property
     def address(self) -> str:
@@ -125,6 +127,10 @@ class Transport:
             for name, value in self._headers.items()
             if name not in _COMMON and self._redact(value) == value and name not in _CREDENTIALS
         }
+
+    def redact(self, text: str) -> str:
+        """Return a text without the secrets of this service."""
+        return self._redact(text)
 
     async def send(self, call: HttpCall) -> Reply:
         """Send one call once.
@@ -143,6 +149,7 @@ class Transport:
         except ProviderError as error:
             raise self._redacted(error) from error.__cause__
         request_id = request_id_of(got.headers)
+        request_id = request_id and self._redact(request_id)
         return Reply(got.status, got.headers, value, request_id, got.duration_ns, got.first_byte_ns)
 
     async def _located(self) -> str:
@@ -177,6 +184,8 @@ class Transport:
 
     def _redacted(self, error: ProviderError) -> ProviderError:
         error.message = self._redact(error.message)
+        error.cause = self._redact(error.cause)
+        error.request_id = error.request_id and self._redact(error.request_id)
         error.args = (error.message,)
         error.details = {name: self._redact(text) for name, text in error.details.items()}
         return error

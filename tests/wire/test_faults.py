@@ -16,11 +16,11 @@ from pytest_mindtrial.core.errors import ApiError, ProviderError, TransportError
 from pytest_mindtrial.providers.base import ModelClient, Turn
 from pytest_mindtrial.suite.model import RetryPolicy
 from tests.support.loopback import Loopback, Reply, json_reply, sse_reply
-from tests.support.said import Said, wrapped
+from tests.support.said import Call, Said, wrapped
 from tests.support.vendor_forms import FORMS, speak
 from tests.support.wire_bodies import MODELS, vendor_of
 from tests.support.wire_cases import PLAIN
-from tests.wire.conftest import Talk
+from tests.wire.conftest import KEY, Talk
 from tests.wire.test_http import one_answer
 
 DONE = Said(wrapped())
@@ -269,3 +269,20 @@ def test_no_tls_there(ask: Asking) -> None:
     with one_answer(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
         error = ask.error(endpoint=f"https://127.0.0.1:{port}")
     assert (error.cause, error.transient) == ("tls", True)
+
+
+def test_a_key_in_a_reply_is_masked_wherever_it_stands(server: Loopback, talk: Talk) -> None:
+    key = KEY.reveal()
+    wrapper = {"title": key, "explanation": "e", "final_answer": {"content": [key]}}
+    submit = Said(key, (Call("s1", "submit_response", wrapper),), end="tools")
+    calling = Said(key, (Call("c1", arguments={"a": key}),), end="tools")
+
+    async def work(client: ModelClient) -> Turn:
+        return await client.start(PLAIN).next_turn()
+
+    for said, parameters in ((submit, {"legacy-structured-output": True}), (calling, {})):
+        server.script(speak(FORMS["anthropic"], said, stream=True))
+        turn = talk("anthropic", work, parameters=parameters)
+        assert key not in repr(turn)
+        assert "**********" in repr(turn)
+    assert turn.commentary == "**********"
