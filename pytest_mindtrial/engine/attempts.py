@@ -18,6 +18,7 @@ from pytest_mindtrial.engine.attempt import AttemptServices, SessionSource, run_
 from pytest_mindtrial.engine.budget import BUDGET_CAUSE
 from pytest_mindtrial.engine.clients import Clients, ClientSettings
 from pytest_mindtrial.engine.plan import AttemptPlan, Feedback, FileSource, Sandbox, SandboxSession
+from pytest_mindtrial.engine.regrade import regrade
 from pytest_mindtrial.engine.requests import current_repeat
 from pytest_mindtrial.engine.run_config import run_config
 from pytest_mindtrial.providers.base import ToolDefinition
@@ -98,6 +99,17 @@ class Attempts:
         if result.error is not None and result.error.cause == BUDGET_CAUSE and not result.requests:
             raise asyncio.CancelledError
         return result
+
+    async def regrade(self, plan: AttemptPlan, stored: Result) -> Result:
+        """Judge a stored answer by the rules of a plan; only `asyncio.CancelledError` may escape."""
+        current_repeat.set(plan.repeat)
+        return await regrade(
+            stored,
+            plan,
+            lambda: plan.validator or self.validator_of(plan.task, plan.run, plan.provider),
+            clock=self._services.clock,
+            judge_prices=self._judge_prices,
+        )
 
     def validator_of(
         self, task: Task, run: Run, provider: Provider | None = None, session: SessionSource | None = None

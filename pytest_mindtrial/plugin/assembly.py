@@ -1,27 +1,54 @@
-"""What a session gives to its engine: files with downloads.
+"""What a session gives to its engine: files with downloads, response cache, spending limit.
 
 Does not start anything. Source: design 3; spec mindtrial 2.7.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from pytest_mindtrial.core.errors import TransportError
+from pytest_mindtrial.core.secret import Redactor
 from pytest_mindtrial.engine.attempts import AttemptSettings
+from pytest_mindtrial.engine.clients import ClientSettings
+from pytest_mindtrial.engine.requests import PolicyHooks
 from pytest_mindtrial.suite.files import FileStore
 
 if TYPE_CHECKING:
-    from pytest_mindtrial.plugin.evaluation import Evaluation
+    from pytest_mindtrial.engine.budget import SpendingLimit
+    from pytest_mindtrial.engine.cache import CacheMode, ResponseCache
+    from pytest_mindtrial.plugin.options import Settings
 
-__all__ = ["attempt_settings"]
+__all__ = ["attempt_settings", "response_cache"]
 
 
-def attempt_settings(evaluation: Evaluation) -> AttemptSettings:
+def response_cache(settings: Settings, redactor: Redactor) -> ResponseCache | None:
+    """Return the response cache that ``--mt-cache`` asks for, or None.
+
+    Raises:
+        UserError: The directory cannot be used.
+    """
+    if settings.cache is None:
+        return None
+    from pytest_mindtrial.engine.cache import ResponseCache
+
+    return ResponseCache(settings.cache, cast("CacheMode", settings.cache_mode), redactor)
+
+
+def attempt_settings(redactor: Redactor, cache: ResponseCache | None, budget: SpendingLimit | None) -> AttemptSettings:
     """Return the settings of all attempts of a session."""
-    return AttemptSettings(files=FileStore(_download))
+    is_offline = cache is not None and cache.is_read_only
+    return AttemptSettings(
+        clients=ClientSettings(hooks=PolicyHooks(budget=budget, cache=cache), redactor=redactor),
+        files=FileStore(_refuse if is_offline else _download),
+    )
 
 
 def _download(url: str) -> bytes:
     from pytest_mindtrial.providers.downloads import fetch_file  # only suites with remote files need HTTP for them
 
     return fetch_file(url)
+
+
+def _refuse(url: str) -> bytes:
+    raise TransportError("--mt-cache-mode=read-only fetches nothing", transient=False, cause="cache-miss")

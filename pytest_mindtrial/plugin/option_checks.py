@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["check_combinations"]
+__all__ = ["check_combinations", "check_one_process"]
 
 _CACHE_MODES = ("read-only", "read-write", "refresh")
 
@@ -35,6 +35,25 @@ def check_combinations(values: Mapping[str, Any]) -> None:
         if isinstance(path, Path):
             _check_journal(f"--mt-{name}", path)
     _check_cache(values["mt_cache"], values["mt_cache_mode"])
+
+
+def check_one_process(config: pytest.Config, values: Mapping[str, Any]) -> None:
+    """Refuse what needs the whole session in one process when xdist is to spread it.
+
+    Raises:
+        pytest.UsageError: An option cannot work there.
+    """
+    if not (config.getoption("numprocesses", None) or config.getoption("tx", None)) or hasattr(config, "workerinput"):
+        return
+    for key in ("mt_max_cost", "mt_max_tokens"):
+        if values[key]:
+            name = f"--{key.replace('_', '-')}"
+            raise pytest.UsageError(
+                f"{name}: a spending limit cannot be shared between xdist's workers; leave out -n "
+                "(attempts run concurrently without it)"
+            )
+    if values["mt_plan"] is not None:
+        raise pytest.UsageError("--mt-plan plans in one process; leave out -n")
 
 
 def _check_journal(option: str, path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import pytest
 
-from pytest_mindtrial.plugin.option_checks import check_combinations
+from pytest_mindtrial.plugin.option_checks import check_combinations, check_one_process
 from pytest_mindtrial.plugin.sharding import Shard, parse_shard
 
 __all__ = ["OPTIONS", "Option", "Settings", "add_options", "given_options", "has_conclusion", "read_settings"]
@@ -334,6 +334,7 @@ def read_settings(config: pytest.Config) -> Settings:
     """
     values = {option.key: _value(config, option) for option in OPTIONS}
     check_combinations(values)
+    check_one_process(config, values)
     return Settings(
         config=values["mt_config"],
         files=tuple(values["mt_files"] or ()),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import concurrent.futures
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,14 +18,19 @@ import pytest
 
 from pytest_mindtrial.core.errors import ConfigError, InternalError, UserError
 from pytest_mindtrial.core.record import Result
+from pytest_mindtrial.core.secret import Redactor
 from pytest_mindtrial.engine.engine import Engine
 from pytest_mindtrial.engine.plan import AttemptPlan
-from pytest_mindtrial.plugin.assembly import attempt_settings
+from pytest_mindtrial.plugin.assembly import attempt_settings, response_cache
+from pytest_mindtrial.plugin.budgeting import BudgetHooks, spending_limit
 from pytest_mindtrial.plugin.journaling import SessionJournal
 from pytest_mindtrial.plugin.outputs import Outputs
 from pytest_mindtrial.plugin.preflight import sandbox_problems
+from pytest_mindtrial.plugin.regrading import Regrading
 
 if TYPE_CHECKING:
+    from pytest_mindtrial.engine.budget import SpendingLimit
+    from pytest_mindtrial.engine.cache import ResponseCache
     from pytest_mindtrial.plugin.evaluation import Evaluation
     from pytest_mindtrial.plugin.items import TaskItem
     from pytest_mindtrial.results.evaluation import EvaluationInfo
@@ -46,6 +51,9 @@ class Runner:
         items: Our items in pytest's final order; under xdist those of this worker's lanes.
         known: Results that need no attempt, by node id: what a crashed predecessor had finished.
 
+    Attributes:
+        watcher: Called with every finished attempt, in the engine's thread; must not block.
+
     Invariant: the look-ahead starts no more attempts than `Engine.room` allows; under
     ``-x``/``--maxfail`` none is started further than ``concurrency`` items ahead of the one being reported.
     """
@@ -64,11 +72,15 @@ class Runner:
         self._running_ahead: dict[str, int] = {}
         self._is_closed = False
         self.inline_reasons: set[str] = set()
+        self.watcher: Callable[[Result], None] | None = None
         self.outputs = Outputs(evaluation)
         self._journal: SessionJournal | None = None
         self._engine: Engine | None = None
         self._items = items
         self._known = dict(known or {})
+        self._budget: SpendingLimit | None = None
+        self._cache: ResponseCache | None = None
+        self._regrading: Regrading | None = None
 
     def prepare(self) -> None:
         """Make the engine and the journal and check what the items need; nothing runs yet.
@@ -80,13 +92,17 @@ class Runner:
         resume = evaluation.resume_of(self._items)
         if resume is not None:
             self._known = {**resume.reused(), **self._known}
+        settings = evaluation.settings
+        redactor = Redactor()
         try:
+            self._budget = spending_limit(settings, self._to_run())
+            self._cache = response_cache(settings, redactor)
             self._engine = Engine(
                 configs=evaluation.configs,
                 providers=self._selected_providers(),
                 concurrency=self._concurrency,
                 on_result=self._finished,
-                attempts=attempt_settings(evaluation),
+                attempts=attempt_settings(redactor, self._cache, self._budget),
                 client_hook=self._client_from_hook,
                 validator_hook=self._validator_from_hook,
             )
@@ -96,18 +112,29 @@ class Runner:
             self._journal = SessionJournal(self.outputs.journal, evaluation.info(), self._engine.redact)
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
+        if settings.regrade is not None:
+            self._regrading = Regrading(evaluation, self._items, self._engine.attempts)
+        if self._budget is not None:
+            self._budget.on_exhausted = lambda reason: self.engine.cancel_pending()
+            evaluation.pytest_config.pluginmanager.register(BudgetHooks(evaluation), "mindtrial-budget")
         if resume is not None and not resume.continues(self.outputs.journal):
             for result in self._known.values():
                 self._journal.attempt(result)
 
     def _to_run(self) -> list[TaskItem]:
+        """Return the items whose model may have to be asked."""
+        if self._evaluation.settings.regrade is not None:
+            return []
         return [item for item in self._items if item.nodeid not in self._known]
 
     def start(self) -> None:
         """Start the engine and the first attempts; call `prepare` first."""
         self.engine.start()
         for index, item in enumerate(self._items):
-            if item.nodeid not in self._known and self._may_run_ahead(item):
+            if self._regrading is not None:
+                if not self._max_fail and self._may_run_ahead(item):
+                    self._futures[item.nodeid] = self._regrade(self.plan_of(item))
+            elif item.nodeid not in self._known and self._may_run_ahead(item):
                 self._ahead.setdefault(item.provider.index, deque()).append((index, item))
         self._top_up()
 
@@ -143,7 +170,7 @@ class Runner:
 
     def _top_up(self) -> None:
         with self._lock:
-            if self._is_closed:
+            if self._is_closed or self.exhausted:
                 return
             plans = [plan for queue_index in self._ahead for plan in self._next_plans(queue_index)]
             self._submit(plans)
@@ -194,16 +221,56 @@ class Runner:
             return known
         with self._lock:
             future = self._futures.pop(item.nodeid, None)
-        result: Result = self._wait(future if future is not None else self.engine.submit(self.plan_of(item)))
+        if future is None:
+            return self.run_now(self.plan_of(item))
+        result: Result = self._wait(future)
         return result
 
     def run_now(self, plan: AttemptPlan) -> Result:
-        """Make one attempt and wait for it."""
-        result: Result = self._wait(self.engine.submit(plan))
+        """Make one attempt, or judge its stored answer, and wait for it."""
+        future = self.engine.submit(plan) if self._regrading is None else self._regrade(plan)
+        result: Result = self._wait(future)
         return result
+
+    def _regrade(self, plan: AttemptPlan) -> Future[Result]:
+        assert self._regrading is not None
+        work = self._regrading.work(plan)
+
+        async def judge() -> Result:
+            result = await work()
+            if self._journal is not None:
+                self._journal.attempt(result)
+            return result
+
+        return self.engine.run(judge)
+
+    def is_run(self, item: TaskItem) -> bool:
+        """Tell whether the budget lets an item run; waits until that is known."""
+        if self._budget is None or item.nodeid in self._known:
+            return True
+        with self._lock:
+            future = self._futures.get(item.nodeid)
+        if future is None:
+            return not self._budget.exhausted
+        while not future.done() and self.engine.is_alive:
+            concurrent.futures.wait([future], _WAIT_SLICE_S)
+        return not (future.cancelled() and self._budget.exhausted)
+
+    @property
+    def exhausted(self) -> str:
+        """Why the budget lets nothing more run; blank while it does."""
+        return self._budget.exhausted if self._budget is not None else ""
+
+    @property
+    def notes(self) -> list[str]:
+        """What people should know at the end: the budget's state, trouble with the cache."""
+        notes = list(self._cache.notes) if self._cache is not None else []
+        return [*notes, f"budget: {self._budget.spent}"] if self._budget is not None else notes
 
     def ask(self, task: Task, provider: Provider, run: Run, validator: Validator) -> Result:
         """Make one attempt that belongs to no item and wait for it."""
+        if self._regrading is not None:
+            raise pytest.UsageError("mindtrial.ask: --mt-regrade makes no model calls")
         plan = AttemptPlan(
             task=task, run=run, provider=provider, evaluation_seed=self._evaluation.seed, validator=validator
         )
@@ -211,6 +278,9 @@ class Runner:
 
     def grade(self, task: Task, candidate: Candidate, provider: Provider, run: Run) -> Verdict:
         """Judge one answer in the engine's loop, by the rules of a task."""
+        settings = self._evaluation.settings
+        if settings.regrade and task.rules.method == "semantic" and not settings.regrade_judges:
+            raise pytest.UsageError("mindtrial.grade: --mt-regrade asks judges only with --mt-regrade-judges")
 
         async def judge() -> Verdict:
             validator = self.engine.attempts.validator_of(task, run, provider)
@@ -223,6 +293,11 @@ class Runner:
         while True:
             try:
                 return future.result(_WAIT_SLICE_S)
+            except concurrent.futures.CancelledError:
+                if not self.exhausted:
+                    raise
+                # An item with fixtures of its own, which was let begin before the budget was used up.
+                pytest.skip(f"not run: {self.exhausted}")
             except concurrent.futures.TimeoutError:
                 if future.done():
                     continue
@@ -235,10 +310,19 @@ class Runner:
         """Journal a finished attempt and start the next ones; runs in the engine's thread."""
         if self._journal is not None:
             self._journal.attempt(result)
+        if self.watcher is not None:
+            self.watcher(result)
         with self._lock:
             index = self._running_ahead.pop(result.nodeid, None)
-            if index is not None and not self._is_closed:
+            if index is not None and not self._is_closed and not self.exhausted:
                 self._submit(self._next_plans(index))
+
+    def progress(self) -> tuple[int, int, bool]:
+        """Return how many attempts of the look-ahead have ended, how many there are, and whether any is under way."""
+        with self._lock:
+            done = sum(future.done() for future in self._futures.values())
+            total = len(self._futures) + sum(map(len, self._ahead.values()))
+            return done, total, done < len(self._futures)
 
     def reported(self, result: Result) -> None:
         """Journal that an item was reported."""

@@ -66,6 +66,11 @@ def print_summary(reporter: Any, evaluation: Evaluation, written: WrittenReports
     if runner is not None and runner.inline_reasons:
         names = ", ".join(sorted(runner.inline_reasons))
         reporter.write_line(f"ran one after another because of your fixtures: {names}")
+    if runner is not None and runner.exhausted:
+        left = evaluation.expected - len(evaluation.results)
+        reporter.write_line(f"not run: {left} items: {runner.exhausted}", red=True, bold=True)
+    for note in runner.notes if runner is not None else ():
+        reporter.write_line(note)
     for name, path in written.paths:
         reporter.write_line(f"{name + ':':<9}{_shown(evaluation, path)}")
     for problem in written.problems:

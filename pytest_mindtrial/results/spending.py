@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pytest_mindtrial.core.record import Result
+from pytest_mindtrial.core.values import Kind
 from pytest_mindtrial.results.costs import Spent, candidate_cost, judge_cost, total_cost
 
 __all__ = ["cached_worth", "regrading_note", "reused_worth", "spending_notes", "spent_now"]
@@ -30,8 +31,8 @@ def reused_worth(results: Iterable[Result]) -> Spent:
 
 
 def cached_worth(results: Iterable[Result]) -> Spent:
-    """Return what the replies that came from the response cache would have cost."""
-    return total_cost(_saved(result) for result in results if result.cached and not result.reused_from)
+    """Return what the replies that came from the response cache now would have cost."""
+    return total_cost(_saved(result) for result in results if _cached_now(result))
 
 
 def spending_notes(results: Sequence[Result]) -> list[str]:
@@ -41,7 +42,7 @@ def spending_notes(results: Sequence[Result]) -> list[str]:
     if reused:
         places = ", ".join(dict.fromkeys(result.reused_from for result in reused))
         lines.append(f"reused: {len(reused)} of {len(results)} results from {places}{_worth(reused_worth(reused))}")
-    cached = sum(result.cached for result in results if not result.reused_from)
+    cached = sum(map(_cached_now, results))
     if cached:
         replies = "1 reply" if cached == 1 else f"{cached} replies"
         lines.append(f"cached: {replies} came from the response cache{_worth(cached_worth(results))}")
@@ -53,26 +54,32 @@ def spending_notes(results: Sequence[Result]) -> list[str]:
 
 def regrading_note(results: Iterable[Result]) -> str:
     """Return how many verdicts a regrading has changed; blank where nothing was regraded."""
-    regraded = [result for result in results if result.previous is not None]
-    if not regraded:
+    kept = [result for result in results if result.previous is not None]
+    regraded = [result for result in kept if result.kind is not Kind.SKIPPED]
+    left = len(kept) - len(regraded)
+    if not kept:
         return ""
     pairs = [(result.previous.kind.value, result.kind.value) for result in regraded if result.previous is not None]
     changes = Counter(pair for pair in pairs if pair[0] != pair[1])
-    line = f"regraded: {len(regraded)} answers, {changes.total()} verdicts changed"
+    answers = "1 answer" if len(regraded) == 1 else f"{len(regraded)} answers"
+    line = f"regraded: {answers}, {changes.total()} verdict{'s' if changes.total() != 1 else ''} changed"
     listed = ", ".join(f"{count} {before} → {after}" for (before, after), count in sorted(changes.items()))
-    return f"{line} ({listed})" if listed else line
+    return f"{line}{f' ({listed})' if listed else ''}{f'; {left} not regraded' if left else ''}"
+
+
+def _cached_now(result: Result) -> int:
+    """Return the cached replies of this session; those of an attempt that is used again were another's."""
+    return result.cached if not result.reused_from or result.previous is not None else 0
 
 
 def _spent_on(result: Result) -> tuple[Spent, ...]:
-    if result.reused_from:
-        return (judge_cost(result),) if result.previous is not None else ()
-    amounts = (candidate_cost(result), judge_cost(result))
-    saved = _saved(result)
+    if result.reused_from and result.previous is None:
+        return ()
+    amounts = (judge_cost(result),) if result.reused_from else (candidate_cost(result), judge_cost(result))
     if not result.cached:
         return amounts
-    if saved.amount is None:
-        return (*amounts, saved)
-    return (*amounts, Spent(-saved.amount, saved.currency))
+    saved = _saved(result)
+    return (*amounts, saved if saved.amount is None else Spent(-saved.amount, saved.currency))
 
 
 def _old_judge(result: Result) -> tuple[Spent, ...]:

@@ -26,10 +26,13 @@ from pytest_mindtrial.suite.model import (
     Task,
 )
 
-__all__ = ["GRADING_PARTS", "Definition", "Definitions", "file_digest", "run_parts", "task_parts"]
+__all__ = ["GRADING_PARTS", "RUN_PARTS", "Definition", "Definitions", "file_digest", "run_parts", "task_parts"]
 
 GRADING_PARTS = frozenset(("expected-result", "validation-rules", "judge-prompt", "judge", "custom-validator"))
 """Parts that decide only how an answer is graded; a change in any other part makes it an answer to another question."""
+
+RUN_PARTS = frozenset(("run", "model", "model-parameters", "text-only", "disable-structured-output", "endpoint"))
+"""Parts that decide who answers, not what is asked."""
 
 _DIGITS = 16
 

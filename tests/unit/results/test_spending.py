@@ -52,4 +52,4 @@ def test_a_regraded_answer_costs_only_its_new_judge():
     assert reused_worth(results).amount == 2.0
     assert spending_notes(results)[-1] == "regraded: 2 answers, 2 verdicts changed (2 Failed → Passed)"
     same = replace(results[0], previous=PreviousVerdict(Kind.PASSED))
-    assert spending_notes([same])[-1] == "regraded: 1 answers, 0 verdicts changed"
+    assert spending_notes([same])[-1] == "regraded: 1 answer, 0 verdicts changed"
