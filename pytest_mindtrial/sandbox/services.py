@@ -7,7 +7,6 @@ spec docker 5.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import secrets
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import Any
 from pytest_mindtrial.core.errors import SandboxRuntimeError
 from pytest_mindtrial.sandbox.connection import EngineFailure
 from pytest_mindtrial.sandbox.container import ContainerSpec, Launch, launch_container
+from pytest_mindtrial.sandbox.endpoints import ServiceEndpoint, endpoint_of, service_host
 from pytest_mindtrial.sandbox.engine import Engine
 from pytest_mindtrial.sandbox.environment import Environment
 from pytest_mindtrial.sandbox.networks import SubnetAllocator, create_network
@@ -26,28 +26,11 @@ from pytest_mindtrial.sandbox.readiness import NotReadyError, exit_state, wait_r
 from pytest_mindtrial.sandbox.templates import render_dependency
 from pytest_mindtrial.suite.model import Dependency, Service
 
-__all__ = ["Binding", "ServiceEndpoint", "ServiceSet", "service_host"]
+__all__ = ["Binding", "ServiceSet"]
 
 _LOG = logging.getLogger("pytest_mindtrial.sandbox")
 _LOG_LINES = 400
 _IMAGE_LABELS = "org.opencontainers.image."
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceEndpoint:
-    """Where consumers reach a running service, from inside its network only.
-
-    Attributes:
-        name: Name in the configuration.
-        host: Host name inside the network.
-        port: Container port.
-        url: ``scheme://host:port``.
-    """
-
-    name: str
-    host: str
-    port: int
-    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +61,7 @@ class _Instance:
 
     @property
     def endpoint(self) -> ServiceEndpoint:
-        service = self.service
-        host = service_host(service.name)
-        return ServiceEndpoint(service.name, host, service.port, f"{service.scheme}://{host}:{service.port}")
+        return endpoint_of(self.service)
 
 
 class ServiceSet:
@@ -257,8 +238,3 @@ class ServiceSet:
             self._allocator.give_back(instance.block)
             instance.block = ""
         return problem
-
-
-def service_host(name: str) -> str:
-    """Return the host name of a service: a valid DNS label that depends on its name only."""
-    return f"svc-{hashlib.sha256(name.encode()).hexdigest()[:12]}"

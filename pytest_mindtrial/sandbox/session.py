@@ -14,11 +14,12 @@ from typing import Any
 from pytest_mindtrial.core.errors import SandboxRuntimeError
 from pytest_mindtrial.core.record import ToolCallRecord, ToolUsageRecord
 from pytest_mindtrial.core.values import ToolCall, ToolResult
+from pytest_mindtrial.sandbox.endpoints import ServiceEndpoint
 from pytest_mindtrial.sandbox.environment import Environment, scalar_text
 from pytest_mindtrial.sandbox.needs import Needs
 from pytest_mindtrial.sandbox.reports import unknown_text
 from pytest_mindtrial.sandbox.resources import Resources
-from pytest_mindtrial.sandbox.services import ServiceEndpoint, ServiceSet
+from pytest_mindtrial.sandbox.services import ServiceSet
 from pytest_mindtrial.sandbox.templates import render
 from pytest_mindtrial.sandbox.tools import LocalFile, ToolRunner
 from pytest_mindtrial.sandbox.validation import ValidatorRunner

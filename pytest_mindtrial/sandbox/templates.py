@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pytest_mindtrial.core.errors import Position
+from pytest_mindtrial.sandbox.endpoints import ServiceEndpoint
 from pytest_mindtrial.suite.gotemplate import (
     EXECUTION_FIELDS,
     EXECUTION_FUNCTIONS,
@@ -20,9 +21,6 @@ from pytest_mindtrial.suite.gotemplate import (
     Template,
     parse,
 )
-
-if TYPE_CHECKING:
-    from pytest_mindtrial.sandbox.services import ServiceEndpoint
 
 __all__ = ["TemplateKind", "check_template", "execution_data", "render", "render_dependency"]
 

@@ -6,7 +6,6 @@ Does not talk to models and does not start services. Source: seed 000, sections 
 from __future__ import annotations
 
 import asyncio
-import logging
 import posixpath
 import secrets
 from collections.abc import Callable, Sequence
@@ -14,17 +13,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_mindtrial.core.errors import MindTrialError, SandboxRuntimeError
-from pytest_mindtrial.core.record import ToolCallRecord, ToolUsageRecord
 from pytest_mindtrial.core.values import ToolCall, ToolResult
 from pytest_mindtrial.sandbox.arguments import ArgumentError, check_arguments, parameter_files, parse_arguments
 from pytest_mindtrial.sandbox.container import ContainerSpec, Mount
+from pytest_mindtrial.sandbox.ledger import CallLedger
 from pytest_mindtrial.sandbox.reports import (
     CallReport,
     cut_text,
     infrastructure_report,
     invalid_report,
     outcome_report,
-    refused_text,
     unknown_text,
 )
 from pytest_mindtrial.sandbox.resources import Resources
@@ -35,8 +33,6 @@ from pytest_mindtrial.sandbox.staging import StagedFile
 from pytest_mindtrial.suite.model import FileRef, Tool, ToolSelection
 
 __all__ = ["LocalFile", "ToolRunner", "auxiliary_target"]
-
-_LOG = logging.getLogger("pytest_mindtrial.sandbox")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +55,9 @@ class ToolRunner:
         is_strict: Check arguments against the tools' schemas.
 
     Attributes:
-        calls: Records in the order of completion.
-        usage: Totals by tool over calls whose container the engine was asked to start.
-        exhausted: Tools that were asked for after their ``max-calls`` were used up.
+        calls: As of `CallLedger`.
+        usage: As of `CallLedger`; a call counts once the engine was asked to start its container.
+        exhausted: As of `CallLedger`.
         leftovers: Texts about containers that could not be removed.
     """
 
@@ -83,9 +79,10 @@ class ToolRunner:
         self._is_strict = is_strict
         self._shared = SharedVolume(resources.engine, resources.lease, attempt)
         self._one_at_a_time = asyncio.Lock()
-        self.calls: list[ToolCallRecord] = []
-        self.usage: dict[str, ToolUsageRecord] = {}
-        self.exhausted: set[str] = set()
+        self._ledger = CallLedger(resources.clock)
+        self.calls = self._ledger.calls
+        self.usage = self._ledger.usage
+        self.exhausted = self._ledger.exhausted
         self.leftovers: list[str] = []
 
     async def call(self, call: ToolCall, turn: int) -> ToolResult:
@@ -102,10 +99,8 @@ class ToolRunner:
             if call.name not in self._tools:
                 return ToolResult(call, unknown_text(call.name), True)
             tool, selection = self._tools[call.name]
-            used = self.usage.get(tool.name, ToolUsageRecord()).call_count
-            if selection.max_calls is not None and used >= selection.max_calls:
-                self.exhausted.add(tool.name)
-                return ToolResult(call, refused_text(tool.name, selection.max_calls), True)
+            if refused := self._ledger.refusal(call, selection.max_calls):
+                return refused
             report = await self._recorded(tool, selection, call, turn)
         return ToolResult(call, cut_text(report.text, self._resources.settings.text_limit_chars), report.is_error)
 
@@ -115,8 +110,7 @@ class ToolRunner:
 
     async def _recorded(self, tool: Tool, selection: ToolSelection, call: ToolCall, turn: int) -> CallReport:
         """Run a call and append exactly one record, also when it is cancelled."""
-        clock = self._resources.clock
-        started_at, begin_ns = clock.now(), clock.monotonic_ns()
+        opened = self._ledger.open(call, turn)
         progress = Progress()
         report = infrastructure_report(tool.name, "the attempt was cancelled", "cancelled")
         try:
@@ -125,31 +119,11 @@ class ToolRunner:
             report = infrastructure_report(tool.name, "a service it needs is not available", str(error))
             raise
         finally:
-            self._count(tool.name, progress)
-            self.calls.append(
-                ToolCallRecord(
-                    tool=tool.name,
-                    call_id=call.id or f"call-{secrets.token_hex(8)}",
-                    turn=turn,
-                    started_at=started_at.isoformat(),
-                    completed_at=clock.now().isoformat(),
-                    wall_time_ns=clock.monotonic_ns() - begin_ns,
-                    status=report.status,
-                    error_message=report.error,
-                    arguments=call.arguments,
-                    **_process_fields(progress, with_stdout=report.is_error),
-                )
-            )
-            _log(tool.name, report)
+            if progress.leftover:
+                self.leftovers.append(progress.leftover)
+            fields = _process_fields(progress, with_stdout=report.is_error)
+            self._ledger.close(opened, report, counts=progress.was_started, **fields)
         return report
-
-    def _count(self, name: str, progress: Progress) -> None:
-        if progress.leftover:
-            self.leftovers.append(progress.leftover)
-        if progress.was_started:
-            total = self.usage.get(name, ToolUsageRecord())
-            duration_ns = total.total_duration_ns + (progress.duration_ns or 0)
-            self.usage[name] = ToolUsageRecord(total.call_count + 1, duration_ns)
 
     async def _execute(self, tool: Tool, selection: ToolSelection, call: ToolCall, progress: Progress) -> CallReport:
         try:
@@ -226,12 +200,3 @@ def _process_fields(progress: Progress, *, with_stdout: bool) -> dict[str, Any]:
         "stdout": capture.stdout.record(with_preview=with_stdout) if capture else None,
         "stderr": capture.stderr.record() if capture else None,
     }
-
-
-def _log(tool: str, report: CallReport) -> None:
-    level = logging.INFO
-    if report.status in ("infrastructure_error", "timeout"):
-        level = logging.ERROR
-    elif report.is_error:
-        level = logging.WARNING
-    _LOG.log(level, "tool %r: %s%s", tool, report.status, f": {report.error}" if report.error else "")

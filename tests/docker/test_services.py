@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from pytest_mindtrial.core.errors import SandboxRuntimeError
+from pytest_mindtrial.sandbox.endpoints import service_host
 from pytest_mindtrial.sandbox.hub import SandboxHub
 from pytest_mindtrial.sandbox.ownership import ATTEMPT_LABEL, SESSION_LABEL
 from pytest_mindtrial.sandbox.removal import list_owned
-from pytest_mindtrial.sandbox.services import service_host
 from pytest_mindtrial.suite.model import Dependency, Run, Tool
 
 PYTHON = "mindtrial-test/python:latest"

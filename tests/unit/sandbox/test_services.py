@@ -9,8 +9,9 @@ import pytest
 
 from pytest_mindtrial.core.errors import SandboxRuntimeError
 from pytest_mindtrial.sandbox.connection import EngineFailure
+from pytest_mindtrial.sandbox.endpoints import service_host
 from pytest_mindtrial.sandbox.readiness import exit_state
-from pytest_mindtrial.sandbox.services import ServiceSet, service_host
+from pytest_mindtrial.sandbox.services import ServiceSet
 from pytest_mindtrial.suite.model import Dependency, Service
 
 SERVICE = Service("cart-service", "image", 8080, healthcheck=("check",), startup_timeout_s=5)
