@@ -163,5 +163,18 @@ def _announce(profile: Profile, run: Run, dialect: DialectName) -> None:
         _log.warning(
             "run %s: %s has no meaning in the %s API of %s and is ignored", run.name, name, dialect, profile.name
         )
+    for name in run.parameters:
+        if (note := _parameter_note(profile, run, name)) is not None:
+            _log.warning("run %s: %s %s", run.name, name, note)
     if profile.parameters.passes_unknown and "response_format" in run.parameters:
         _log.warning("run %s: response_format is sent as given, but replies are read as response-format says", run.name)
+
+
+def _parameter_note(profile: Profile, run: Run, name: str) -> str | None:
+    """Return what a user should know who sets a parameter: it is outdated, or this model is known to refuse it."""
+    row = profile.parameters.by_name.get(name)
+    if row is None or run.parameters[name] is None or run.parameters[name] is False:
+        return None
+    if row.rejected_by and run.model.strip().lower().startswith(row.rejected_by):
+        return f"is sent, but {profile.name} is known to answer it with an error for {run.model}"
+    return f"is deprecated. {row.deprecated}" if row.deprecated else None

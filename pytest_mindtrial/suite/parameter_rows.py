@@ -6,6 +6,8 @@ Request builders, the loader's checks, the editor schema and the manual all read
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pytest_mindtrial.suite.parameter_builders import (
     effort,
     generation,
@@ -249,17 +251,26 @@ _ALIBABA = ParameterTable(
     ),
 )
 
+_FIXED_BY_KIMI = ("kimi-k2.5", "kimi-k2.6")
+
+
+def _fixed_by_kimi(row: Row) -> Row:
+    """Return a row with the note that some models fix its value."""
+    note = f"{row.description} {' and '.join(_FIXED_BY_KIMI)} fix it and answer any value with an error."
+    return replace(row, description=note, rejected_by=_FIXED_BY_KIMI)
+
+
 _MOONSHOT = ParameterTable(
     "moonshotai",
     (
-        temperature(1, default="0.0"),
-        top_p(default="1.0"),
+        _fixed_by_kimi(temperature(1, default="0.0")),
+        _fixed_by_kimi(top_p(default="1.0")),
         max_tokens(0, deprecated=_USE_COMPLETION),
         max_completion_tokens("Upper limit of tokens the model may generate."),
         effort(("low", "high", "max"), "Depth of the reasoning of Kimi K3."),
         response_format("json-object"),
         stream(),
-        *penalties(),
+        *map(_fixed_by_kimi, penalties()),
         Row(
             "thinking",
             "choice",

@@ -35,6 +35,8 @@ class Row:
         responses_target: The same for the OpenAI Responses API.
         ignored_in: Dialects that cannot carry the parameter: it is dropped there with one warning per run.
         values: Written word → value sent, where they differ.
+        rejected_by: Beginnings of model names known to answer the parameter with an error. It is sent all the same,
+            after a warning: services change their mind.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Row:
     responses_target: str | None = None
     ignored_in: tuple[Dialect, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
+    rejected_by: tuple[str, ...] = ()
 
     def target_in(self, dialect: Dialect) -> str | None:
         """Return the body path for a dialect; None = code decides, or the dialect ignores the parameter."""

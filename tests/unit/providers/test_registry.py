@@ -173,3 +173,38 @@ def test_unsupported_native_files_skip_the_task(prompt: Prompt) -> None:
 )
 def test_supported_and_local_files_pass(prompt: Prompt) -> None:
     build("xai").check(prompt)
+
+
+NOTES = [
+    ("anthropic", "claude", {"thinking-budget-tokens": 2048}, "thinking-budget-tokens is deprecated. Newer Claude"),
+    ("anthropic", "claude", {"temperature": 0}, "temperature is deprecated. Newer Claude"),
+    ("anthropic", "claude", {"top-p": 0.5}, "top-p is deprecated. Newer Claude"),
+    ("anthropic", "claude", {"top-k": 5}, "top-k is deprecated. Newer Claude"),
+    ("alibaba", "qwen", {"max-tokens": 5}, "max-tokens is deprecated. Use max-completion-tokens."),
+    (
+        "alibaba",
+        "qwen",
+        {"text-response-format": True},
+        "text-response-format is deprecated. Use response-format: text.",
+    ),
+    ("alibaba", "qwen", {"disable-legacy-json-mode": True}, "is deprecated. Use response-format: json-schema."),
+    ("moonshotai", "kimi-k3", {"max-tokens": 5}, "max-tokens is deprecated. Use max-completion-tokens."),
+    ("moonshotai", "Kimi-K2.6", {"temperature": 0}, "temperature is sent, but moonshotai is known to answer it"),
+    ("moonshotai", "kimi-k2.5", {"top-p": 1}, "top-p is sent, but moonshotai is known to answer it with an error"),
+    ("moonshotai", "kimi-k2.6", {"presence-penalty": 1}, "is known to answer it with an error for kimi-k2.6"),
+    ("moonshotai", "kimi-k2.6", {"frequency-penalty": 1}, "is known to answer it with an error for kimi-k2.6"),
+    ("moonshotai", "kimi-k3", {"temperature": 0}, None),
+    ("alibaba", "qwen", {"text-response-format": False, "max-tokens": None}, None),
+    ("openrouter", "m", {"temperature": 1, "extra_thing": 1}, None),
+]
+
+
+@pytest.mark.parametrize("vendor, model, parameters, note", NOTES)
+def test_outdated_and_refused_parameters_are_told_once(
+    caplog: pytest.LogCaptureFixture, vendor: str, model: str, parameters: dict[str, Any], note: str | None
+) -> None:
+    with caplog.at_level(logging.WARNING, "pytest_mindtrial.providers"):
+        build(vendor, model=model, parameters=parameters)
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == (0 if note is None else 1)
+    assert note is None or note in messages[0]
