@@ -10,6 +10,7 @@ what                                why, and what happens when it is gone
 ``Item._report_sections``            captured output of an item whose report we build. Absent: it is not shown.
 ``LogXML.add_global_property``      gates as properties of junit's suite, which only a fixture can set publicly. Absent:
                                     they stand in the terminal and in the JSON only.
+``capturemanager`` suspension       gives a screen the real terminal, keyboard included. Absent: nothing is captured.
 ``logging-plugin`` handlers         keep log records of the engine's thread out of other items. Absent: they show.
 ==================================  =========================================================================
 
@@ -20,6 +21,8 @@ from __future__ import annotations
 
 import functools
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -47,6 +50,21 @@ def add_suite_property(config: pytest.Config, name: str, value: str) -> None:
         add = getattr(plugin, "add_global_property", None)
         if callable(add):
             add(name, value)
+
+
+@contextmanager
+def terminal_for_screens(config: pytest.Config) -> Iterator[None]:
+    """Give a full-screen program the real terminal, keyboard included, for the time of the block."""
+    capture = config.pluginmanager.get_plugin("capturemanager")
+    if capture is None or not capture.is_globally_capturing():
+        yield
+        return
+    capture.suspend_global_capture(in_=True)
+    try:
+        yield
+    finally:
+        capture.resume_global_capture()
+        capture.suspend_global_capture()
 
 
 def captured_sections(item: pytest.Item) -> list[tuple[str, str]]:

@@ -86,12 +86,15 @@ class TaskFile(pytest.File):
     def _items(self, config: Config, suite: Suite) -> Iterator[TaskItem]:
         from pytest_mindtrial.plugin.items import TaskItem
 
-        runs = [(provider, run) for provider in config.providers for run in provider.runs if not run.disabled]
+        # Where the user chooses on a screen, what the files disable can be chosen too.
+        shows_disabled = evaluation_of(self.config).settings.interactive
+        pairs = [(provider, run) for provider in config.providers for run in provider.runs]
+        runs = [pair for pair in pairs if shows_disabled or not pair[1].disabled]
         marks = _Marks(self.config)
         seen: dict[str, Any] = {}
         twin: TaskItem | None = None
         for task in suite.tasks:
-            if task.disabled:
+            if task.disabled and not shows_disabled:
                 continue
             labels = marks.of_task(task)
             for provider, run in runs:

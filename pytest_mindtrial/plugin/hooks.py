@@ -50,6 +50,11 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_mindtrial.plugin.conclusion import Conclusion
 
         config.pluginmanager.register(Conclusion(config, settings), "mindtrial-conclusion")
+    if settings.interactive:
+        from pytest_mindtrial.plugin.interactive import Interactive, check_terminal
+
+        check_terminal(config)
+        config.pluginmanager.register(Interactive(config), "mindtrial-interactive")
     if config.getoption("htmlpath", None) or config.getoption("allure_report_dir", None):
         from pytest_mindtrial.plugin.companions import register_companions
 
