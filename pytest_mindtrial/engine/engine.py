@@ -6,7 +6,7 @@ The door of this layer. Does not import pytest, does not write files, does not p
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.core.secret import Redactor
 from pytest_mindtrial.engine.attempts import Attempts, AttemptSettings
 from pytest_mindtrial.engine.clients import ClientSettings
-from pytest_mindtrial.engine.loop import DEFAULT_CONCURRENCY, EngineLoop, limit_of
+from pytest_mindtrial.engine.concurrency import DEFAULT_CONCURRENCY, Concurrency, limit_of
+from pytest_mindtrial.engine.loop import EngineLoop
 from pytest_mindtrial.providers.base import ModelClient
 from pytest_mindtrial.suite.model import Config, Provider, Run, Task
 from pytest_mindtrial.validators.base import Validator
@@ -49,7 +50,7 @@ class Engine(EngineLoop):
         *,
         configs: Iterable[Config] = (),
         providers: Iterable[tuple[Provider, Run]] = (),
-        concurrency: int | Mapping[str, int] = DEFAULT_CONCURRENCY,
+        concurrency: Concurrency = DEFAULT_CONCURRENCY,
         on_result: Callable[[Result], None] | None = None,
         client_hook: Callable[[Provider, Run], Any] | None = None,
         validator_hook: Callable[[Task, Run], Validator | None] | None = None,

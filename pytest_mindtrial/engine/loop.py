@@ -12,23 +12,22 @@ import concurrent.futures
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Protocol, TypeVar
 
 from pytest_mindtrial.core.clock import Clock, SystemClock
 from pytest_mindtrial.core.errors import InternalError
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.core.values import Kind
+from pytest_mindtrial.engine.adaptive import AUTO, AdaptiveLimit
+from pytest_mindtrial.engine.concurrency import DEFAULT_CONCURRENCY, Concurrency, limit_of, setting_of
 from pytest_mindtrial.engine.plan import AttemptPlan
 from pytest_mindtrial.engine.slots import Lane, Slot, current_slot
 from pytest_mindtrial.engine.status import ProviderStatus, lane_status, slot_line
 from pytest_mindtrial.engine.tickets import LaneKey, Ticket, fail_future
 from pytest_mindtrial.suite.model import Provider
 
-__all__ = ["DEFAULT_CONCURRENCY", "AttemptRunner", "EngineLoop", "limit_of"]
-
-DEFAULT_CONCURRENCY = 10
-"""Attempts of one provider entry that run at once unless the user says otherwise."""
+__all__ = ["AttemptRunner", "EngineLoop"]
 
 LOOK_AHEAD = 2
 """Unfinished attempts that keep a provider entry busy, as a multiple of its concurrency. Source: spec pytest 3.3."""
@@ -51,8 +50,7 @@ class EngineLoop:
 
     Args:
         attempts: Makes the attempts; used from the engine's thread only.
-        concurrency: Attempts per provider entry that run at once (1 = strict order of submission), or a mapping from
-            provider name to that number, where ``""`` is the number for all others.
+        concurrency: Attempts per provider entry that run at once; 1 = strict order of submission.
         on_result: Called in the engine's thread with every result in the moment its attempt ends, before the future
             is set, also for attempts whose future was given up. Must not block for long. If it raises, the result is
             delivered nevertheless and the exception is kept in `observer_error`.
@@ -67,7 +65,7 @@ class EngineLoop:
         self,
         attempts: AttemptRunner,
         *,
-        concurrency: int | Mapping[str, int] = DEFAULT_CONCURRENCY,
+        concurrency: Concurrency = DEFAULT_CONCURRENCY,
         on_result: Callable[[Result], None] | None = None,
         clock: Clock | None = None,
         close_timeout_s: float = 2.0,
@@ -85,7 +83,7 @@ class EngineLoop:
         self._unfinished: dict[LaneKey, int] = {}
         self._lanes: dict[LaneKey, Lane[Ticket]] = {}
         self._running: dict[int, Ticket] = {}
-        self._counts: dict[LaneKey, list[int]] = {}
+        self._counts: dict[LaneKey, list[float]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Future[None] | None = None
         self._thread: threading.Thread | None = None
@@ -141,8 +139,9 @@ class EngineLoop:
         return asyncio.run_coroutine_threadsafe(make(), self._loop)
 
     def limit(self, provider: Provider) -> int:
-        """Return the concurrency of a provider entry."""
-        return limit_of(self._concurrency, provider)
+        """Return the concurrency of a provider entry at this moment."""
+        lane = self._lanes.get((provider.name, provider.index))
+        return lane.limit if lane is not None else limit_of(self._concurrency, provider)
 
     def unfinished(self, provider: Provider | None = None) -> int:
         """Return how many submitted attempts have not ended, of one provider entry or of all."""
@@ -176,8 +175,8 @@ class EngineLoop:
             if ticket.slot is not None:
                 slots.setdefault(ticket.lane_key, []).append(ticket.slot)
         return [
-            lane_status(key[0], slots.get(key, ()), self._unfinished.get(key, 0), self._counts[key], now)
-            for key in list(self._lanes)
+            lane_status(lane, slots.get(key, ()), self._unfinished.get(key, 0), self._counts[key], now)
+            for key, lane in list(self._lanes.items())
         ]
 
     def dump(self) -> str:
@@ -321,8 +320,10 @@ class EngineLoop:
         lane = self._lanes.get(ticket.lane_key)
         if lane is None:
             provider = ticket.plan.provider
-            self._counts[ticket.lane_key] = [0, 0]
-            lane = self._lanes[ticket.lane_key] = Lane(provider.name, self.limit(provider), self._begin)
+            self._counts[ticket.lane_key] = [0, 0, 0.0]
+            adaptive = AdaptiveLimit() if setting_of(self._concurrency, provider) == AUTO else None
+            limit = limit_of(self._concurrency, provider)
+            lane = self._lanes[ticket.lane_key] = Lane(provider.name, limit, self._begin, adaptive)
         return lane
 
     def _begin(self, lane: Lane[Ticket], run: str, ticket: Ticket) -> bool:
@@ -362,6 +363,8 @@ class EngineLoop:
         counts = self._counts[ticket.lane_key]
         counts[0] += 1
         counts[1] += result.kind is Kind.ERROR
+        if result.cost is not None:
+            counts[2] += result.cost
         self._forget(ticket)
         if self._on_result is not None:
             try:
@@ -390,10 +393,3 @@ class EngineLoop:
                     ticket.task.cancel()
         for lane in self._lanes.values():
             lane.pump()
-
-
-def limit_of(concurrency: int | Mapping[str, int], provider: Provider) -> int:
-    """Return the concurrency of a provider entry, at least 1."""
-    if isinstance(concurrency, int):
-        return max(1, concurrency)
-    return max(1, concurrency.get(provider.name, concurrency.get("", DEFAULT_CONCURRENCY)))

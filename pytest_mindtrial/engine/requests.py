@@ -22,6 +22,7 @@ from pytest_mindtrial.core.clock import Clock
 from pytest_mindtrial.core.errors import ProviderError
 from pytest_mindtrial.core.record import RequestRecord
 from pytest_mindtrial.core.values import Usage
+from pytest_mindtrial.engine.adaptive import is_overload
 from pytest_mindtrial.engine.limits import RequestLimit, Token
 from pytest_mindtrial.engine.slots import current_slot
 from pytest_mindtrial.providers.base import ReplyFacts
@@ -175,10 +176,19 @@ class Policy:
                     reply = await send()
             except ProviderError as error:
                 tries.failed(error)
+                if is_overload(error):
+                    self._tell_lane(is_overload=True)
                 await self._back_off(error, tries.count)
                 continue
             tries.answered(reply)
+            self._tell_lane(is_overload=False)
             return reply, spending
+
+    def _tell_lane(self, *, is_overload: bool) -> None:
+        """Let an adaptive concurrency learn; a judge's requests say nothing about the candidate's service."""
+        slot = current_slot.get()
+        if slot is not None and self._purpose != "judge":
+            slot.heard(is_overload=is_overload)
 
     @contextlib.asynccontextmanager
     async def _admitted(self, weigh: Callable[[], int] | None) -> AsyncIterator[Spending | None]:

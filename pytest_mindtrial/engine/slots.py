@@ -15,6 +15,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Generic, Literal, TypeVar
 
+from pytest_mindtrial.engine.adaptive import AdaptiveLimit
+
 __all__ = ["Lane", "Slot", "SlotState", "current_slot"]
 
 SlotState = Literal["running", "limit", "backoff", "slot"]
@@ -54,7 +56,7 @@ class Slot:
         With a limit of 1 the slot is kept, because a user who asks for 1 wants one attempt after the other.
         """
         self.state, self.cause, self.until_ns = state, cause, until_ns
-        if self._held and self._lane.limit > 1:
+        if self._held and not self._lane.is_ordered:
             self._held = False
             self._lane.parked[self._key] += 1
             self._lane.release()
@@ -65,6 +67,10 @@ class Slot:
             self.state = "slot"
             await self._lane.reacquire(self._mark_held)
         self.state, self.cause = "running", ""
+
+    def heard(self, *, is_overload: bool) -> None:
+        """Say that a request of the attempt was answered, or refused because the service has had too much."""
+        self._lane.heard(is_overload=is_overload)
 
     def end(self) -> None:
         """Give everything back; the attempt is over."""
@@ -95,11 +101,21 @@ class Lane(Generic[T]):
         limit: Most attempts that may run at once, at least 1.
         start: Called with a queued item and its run's name when it may run; it creates the `Slot` and returns True, or
             returns False when the item is no longer wanted.
+        adaptive: Changes the limit by what the service says; None = it stays. An adaptive lane is never in order of
+            submission, even while its limit is 1.
     """
 
-    def __init__(self, name: str, limit: int, start: Callable[[Lane[T], str, T], bool]) -> None:
+    def __init__(
+        self,
+        name: str,
+        limit: int,
+        start: Callable[[Lane[T], str, T], bool],
+        adaptive: AdaptiveLimit | None = None,
+    ) -> None:
         self.name = name
-        self.limit = max(1, limit)
+        self.limit = adaptive.value if adaptive is not None else max(1, limit)
+        self.is_ordered = self.limit == 1 and adaptive is None
+        self.adaptive = adaptive
         self.parked: Counter[str] = Counter()
         self._start = start
         self._running = 0
@@ -114,7 +130,7 @@ class Lane(Generic[T]):
 
     def add(self, run: str, item: T) -> None:
         """Queue an item; call `pump` afterwards."""
-        key = run if self.limit > 1 else ""
+        key = "" if self.is_ordered else run
         queue = self._queues.get(key)
         if queue is None:
             queue = self._queues[key] = deque()
@@ -150,6 +166,13 @@ class Lane(Generic[T]):
             self._running += 1
             if not self._start(self, key, self._queues[key].popleft()):
                 self._running -= 1
+
+    def heard(self, *, is_overload: bool) -> None:
+        """Adapt the limit to what the service said to a request."""
+        if self.adaptive is not None:
+            learn = self.adaptive.refused if is_overload else self.adaptive.answered
+            self.limit = learn(self._running)
+            self.pump()
 
     def release(self) -> None:
         """Take a slot back and hand it on."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from pytest_mindtrial.engine.slots import Slot
+from pytest_mindtrial.engine.slots import Lane, Slot
 
 __all__ = ["Backoff", "ProviderStatus", "lane_status", "slot_line"]
 
@@ -33,6 +34,9 @@ class ProviderStatus:
         queued: Submitted attempts that have not started.
         done: Attempts that ended with a result, errors included.
         errors: Results of kind Error.
+        limit: Attempts that may run at once at this moment.
+        is_adaptive: True when that follows the service (``auto``).
+        cost: Money of the results, judges excluded, in the runs' own currency; 0 where nothing is priced.
     """
 
     provider: str
@@ -42,22 +46,28 @@ class ProviderStatus:
     queued: int
     done: int
     errors: int
+    limit: int = 0
+    is_adaptive: bool = False
+    cost: float = 0.0
 
 
 def lane_status(
-    provider: str, slots: Sequence[Slot], unfinished: int, counts: Sequence[int], now_ns: int
+    lane: Lane[Any], slots: Sequence[Slot], unfinished: int, counts: Sequence[float], now_ns: int
 ) -> ProviderStatus:
-    """Sum up the slots of one provider entry; ``counts`` is done and errors."""
+    """Sum up the slots of one provider entry; ``counts`` is done, errors and cost."""
     states = [(slot.state, slot.cause, slot.until_ns) for slot in slots]
     backing_off = [Backoff(cause, _seconds_left(until, now_ns)) for state, cause, until in states if state == "backoff"]
     return ProviderStatus(
-        provider,
+        lane.name,
         in_flight=_count(states, "running"),
         waiting_limit=_count(states, "limit") + _count(states, "slot"),
         backing_off=tuple(sorted(backing_off, key=lambda backoff: backoff.seconds)),
         queued=max(0, unfinished - len(states)),
-        done=counts[0],
-        errors=counts[1],
+        done=int(counts[0]),
+        errors=int(counts[1]),
+        limit=lane.limit,
+        is_adaptive=lane.adaptive is not None,
+        cost=counts[2],
     )
 
 

@@ -289,6 +289,7 @@ class Evaluation:
 
     def info(self, *, complete: bool = True, reason: str = "") -> EvaluationInfo:
         """Return the facts every report carries."""
+        from pytest_mindtrial.plugin.concurrency import concurrency_text
         from pytest_mindtrial.results.evaluation import EvaluationInfo
 
         return EvaluationInfo(
@@ -299,7 +300,7 @@ class Evaluation:
             expected=self.expected,
             is_complete=complete,
             incomplete_reason=reason,
-            concurrency=self.settings.concurrency,
+            concurrency=concurrency_text(self.settings.concurrency),
         )
 
 

@@ -8,6 +8,7 @@ is generated from `OPTIONS`). Does not read config.yaml.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +18,21 @@ import pytest
 from pytest_mindtrial.plugin.option_checks import check_combinations, check_one_process
 from pytest_mindtrial.plugin.sharding import Shard, parse_shard
 
-__all__ = ["OPTIONS", "Option", "Settings", "add_options", "given_options", "has_conclusion", "read_settings"]
+__all__ = [
+    "DEFAULT_CONCURRENCY",
+    "OPTIONS",
+    "Option",
+    "Settings",
+    "add_options",
+    "given_options",
+    "has_conclusion",
+    "read_settings",
+]
+
+
+DEFAULT_CONCURRENCY: Mapping[str, int | Literal["auto"]] = {"": 10, "local": 1}
+"""By provider name; ``""`` = all others. ``local`` has one model and one thread: waiting in line for it must not look
+like the model's own time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +92,10 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "concurrency",
         "text",
-        "Attempts in flight per provider: a whole number from 1. 1 keeps strict file order.",
-        "N",
+        "Attempts in flight per provider: a whole number from 1 (1 keeps strict file order), or auto, which finds the "
+        "level that the service takes. Single providers may have their own, such as 10,openai=50,local=2. The local "
+        "model has one thread and works on one attempt at a time unless it is named here.",
+        "N|auto[,PROVIDER=N]…",
         default="10",
     ),
     Option(
@@ -261,7 +278,7 @@ class Settings:
         output_dir: Absolute path; None = config.yaml decides.
         output_basename: None = config.yaml decides.
         seed: None = random.
-        concurrency: Attempts in flight per provider.
+        concurrency: Attempts in flight by provider name; ``""`` = all others.
         repeat: Tries per task and run; None = as the task says.
         shard: 1-based number and count; None = everything.
         resume: Journal to take finished attempts from.
@@ -291,7 +308,7 @@ class Settings:
     csv: bool
     html: bool
     seed: str | None
-    concurrency: int
+    concurrency: Mapping[str, int | Literal["auto"]]
     repeat: int | None = None
     shard: Shard | None = None
     resume: Path | None = None
@@ -344,7 +361,7 @@ def read_settings(config: pytest.Config) -> Settings:
         csv=values["mt_csv"],
         html=values["mt_html"],
         seed=values["mt_seed"] or None,
-        concurrency=_whole_number("--mt-concurrency", values["mt_concurrency"]),
+        concurrency=_concurrency(values["mt_concurrency"]),
         repeat=_whole_number("--mt-repeat", values["mt_repeat"]) if values["mt_repeat"] else None,
         shard=parse_shard(values["mt_shard"]) if values["mt_shard"] else None,
         resume=values["mt_resume"],
@@ -400,6 +417,14 @@ def _truth(option: Option, value: str) -> bool:
     if word in ("false", "no", "off", "0"):
         return False
     raise pytest.UsageError(f"{option.key}: {value!r} is neither true nor false")
+
+
+def _concurrency(text: str) -> Mapping[str, int | Literal["auto"]]:
+    if text == str(DEFAULT_CONCURRENCY[""]):
+        return DEFAULT_CONCURRENCY
+    from pytest_mindtrial.plugin.concurrency import parse_concurrency
+
+    return parse_concurrency(text)
 
 
 def _whole_number(name: str, value: str) -> int:

@@ -181,7 +181,7 @@ class Runner:
         room = self.engine.room(queue[0][1].provider) if queue else 0
         while queue and len(plans) < room:
             index, item = queue[0]
-            if self._max_fail and index > self._position + self._concurrency:
+            if self._max_fail and index > self._position + self.engine.limit(item.provider):
                 break
             queue.popleft()
             if index < self._position or item.nodeid in self._futures:

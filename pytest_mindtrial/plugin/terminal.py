@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_mindtrial.plugin.concurrency import concurrency_text
 from pytest_mindtrial.plugin.items import TaskItem
 from pytest_mindtrial.plugin.outputs import Outputs
 
@@ -38,7 +39,7 @@ def header_lines(evaluation: Evaluation, items: Sequence[pytest.Item]) -> list[s
     if not config.option.collectonly:
         parts += [
             f"seed {evaluation.seed[:8]}{'…' if len(evaluation.seed) > 8 else ''}",
-            f"concurrency {evaluation.settings.concurrency}",
+            f"concurrency {concurrency_text(evaluation.settings.concurrency)}",
             f"results → {evaluation.shown(Outputs(evaluation).directory)}",
         ]
     return [" · ".join(parts), *(f"mindtrial: {note}" for note in evaluation.notes), *explanation]

@@ -31,7 +31,7 @@ class EvaluationInfo:
         is_complete: False when the session was interrupted or stopped early.
         incomplete_reason: Why, in words; blank when complete.
         config_digest: Digest of the configuration's content; blank = unknown.
-        concurrency: Attempts in flight per provider; None = unknown.
+        concurrency: Attempts in flight per provider, as the option is written; None = unknown.
     """
 
     app_name: str = APP_NAME
@@ -44,4 +44,4 @@ class EvaluationInfo:
     is_complete: bool = True
     incomplete_reason: str = ""
     config_digest: str = ""
-    concurrency: int | None = None
+    concurrency: int | str | None = None

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from pytest_mindtrial.plugin.concurrency import parse_concurrency
 from pytest_mindtrial.plugin.options import OPTIONS
 
 
@@ -92,12 +93,42 @@ def test_the_seed_is_recorded_and_random_otherwise(project):
     assert re.fullmatch("[0-9a-f]{32}", first.pop())
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", ""])
+@pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", "", "5,openai=none", "5,"])
 def test_bad_concurrency_is_a_usage_error(project, value):
     project.suite()
     result = project.run("tasks.yaml", f"--mt-concurrency={value}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*mt-concurrency: *not a whole number from 1*"])
+    result.stderr.fnmatch_lines(["*mt-concurrency: *not a whole number from 1, nor auto*"])
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [("5,6", "more than one number"), ("5,openai=1,openai=2", "openai is there twice"), ("=4", "no provider's name")],
+)
+def test_concurrency_that_contradicts_itself_is_a_usage_error(project, value, complaint):
+    project.suite()
+    result = project.run("tasks.yaml", f"--mt-concurrency={value}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: --mt-concurrency: *{complaint}*"])
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "shown"),
+    [
+        ("4", {"": 4, "local": 1}, "4"),
+        ("auto", {"": "auto", "local": 1}, "auto"),
+        ("openai=50", {"": 10, "local": 1, "openai": 50}, "10,openai=50"),
+        ("10, openai=50 ,local=2", {"": 10, "local": 2, "openai": 50}, "10,local=2,openai=50"),
+        ("3,mock=auto", {"": 3, "local": 1, "mock": "auto"}, "3,mock=auto"),
+    ],
+)
+def test_concurrency_per_provider(project, value, expected, shown):
+    assert parse_concurrency(value) == expected
+    project.suite()
+    result = project.run("tasks.yaml", f"--mt-concurrency={value}")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines([f"* · concurrency {shown} · *"])
+    assert project.journal()[0]["evaluation"]["concurrency"] == shown
 
 
 def test_an_output_dir_that_cannot_be_written_stops_before_anything_is_sent(project):
