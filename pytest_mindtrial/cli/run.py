@@ -44,7 +44,8 @@ def run(flags: Flags) -> int:
     say(f"Working directory: {Path.cwd()}")
     say(f"Configuration: {path.resolve()}")
     say(f"Tasks: {Path(tasks).resolve()}")
-    if not any(not entry.disabled for provider in config.providers for entry in provider.runs):
+    is_enabled = any(not entry.disabled for provider in config.providers for entry in provider.runs)
+    if not is_enabled and not flags.is_on("interactive"):  # on the screen, disabled runs can be chosen
         print("Nothing to run: every run is disabled.")
         return 0
     is_to_stdout = "output-basename" in flags.given and not flags.text("output-basename").strip()
@@ -65,7 +66,11 @@ def _run_to_files(flags: Flags, tasks: str, config: Config) -> int:
         arguments.append(f"--mt-output-dir={flags.text('output-dir')}")
     if flags.text("output-basename"):
         arguments.append(f"--mt-output-basename={flags.text('output-basename')}")
-    return run_pytest([*arguments, *flags.rest], log=flags.text("log") or config.log_file)
+    log = flags.text("log") or config.log_file
+    if log and flags.is_on("interactive"):
+        say(f"{log}: not written, because screens leave nothing to copy")
+        log = ""
+    return run_pytest([*arguments, *flags.rest], log=log)
 
 
 def _run_to_stdout(flags: Flags, tasks: str) -> int:

@@ -124,6 +124,21 @@ def test_interactive_needs_a_terminal(mindtrial: Command, suite: Path, monkeypat
     assert "--mt-interactive" in pytest_run.arguments
 
 
+def test_on_the_screen_disabled_runs_can_be_chosen(
+    mindtrial: Command, suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest_run = record(monkeypatch, Recorder())
+    (suite / "config.yaml").write_text(CONFIG.replace("- name: mock", "- name: mock\n      disabled: true"))
+    mindtrial("--interactive", "run", terminal=True)
+    assert "--mt-interactive" in pytest_run.arguments
+
+
+def test_a_log_would_take_the_terminal_away(mindtrial: Command, suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest_run = record(monkeypatch, Recorder())
+    done = mindtrial("--interactive", "--log=run.log", "run", terminal=True)
+    assert (pytest_run.log, "run.log: not written" in done.err) == ("", True)
+
+
 @pytest.mark.parametrize(
     "status, mindtrials, pytests", [(0, 0, 0), (1, 0, 1), (2, 1, 2), (3, 1, 3), (4, 1, 4), (5, 0, 5), (137, 1, 137)]
 )
@@ -176,7 +191,7 @@ def test_validate(mindtrial: Command, suite: Path, monkeypatch: pytest.MonkeyPat
     past = [attempt("sum", provider="mock", run="good")]
     done = mindtrial("validate", "tasks.yaml", "--baseline", save(suite / "old.json", past))
     assert done.status == expected
-    assert {"--collect-only", "tasks.yaml", "--mt-config=config.yaml", "--mt-json=false"} <= set(lines[0])
+    assert {"--collect-only", "tasks.yaml", "--mt-config=config.yaml"} <= set(lines[0])
     if expected:
         assert (done.out, "what pytest said" in done.err) == ("", True)
     else:
