@@ -35,6 +35,7 @@ class XdistHooks:
         self._free: deque[int] = deque()
         self._scheduler: LaneScheduling | None = None
         self._lanes: Sequence[Sequence[int]] = ()
+        self._unreported: set[str] = set()
 
     @property
     def _is_distributed(self) -> bool:
@@ -114,6 +115,10 @@ class XdistHooks:
         self._scheduler = LaneScheduling(config, self._workers, self._plan, _slot_of)
         return self._scheduler
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Learn that an item was reported."""
+        self._unreported.discard(report.nodeid)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """End the session when a worker found that it cannot run; nothing was sent yet."""
@@ -155,6 +160,7 @@ class XdistHooks:
         if not count:
             return self._lanes
         evaluation.expected = count
+        self._unreported = {ids[place] for lane in self._lanes for place in lane}
         for nodeid in ids:
             identity = task_ids.identity(nodeid)
             if identity is not None and identity.path not in evaluation.suite_paths:
@@ -170,11 +176,13 @@ class XdistHooks:
     # The end
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
-        """Make one journal of the workers' and ours, once xdist has ended the workers."""
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Make one journal of the workers' and ours, once xdist has ended the workers; incomplete is never green."""
         evaluation = self._config.stash.get(EVALUATION, None)
         if evaluation is None or evaluation.controller is None:
             return
+        if self._unreported and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         from pytest_mindtrial.results.lane_journals import lane_suffix
 
         stem = evaluation.controller.outputs.stem

@@ -68,9 +68,8 @@ class WorkerHooks:
 
     def _say(self, message: str) -> None:
         """Tell the controller that the session cannot run, through the one channel that is open before the tests."""
-        report = pytest.CollectReport(
-            nodeid="", outcome="failed", longrepr=message, result=[], **{USAGE_ERROR: message}
-        )
+        facts: dict[str, Any] = {USAGE_ERROR: message}
+        report = pytest.CollectReport(nodeid="", outcome="failed", longrepr=message, result=[], **facts)
         self._config.hook.pytest_collectreport(report=report)
 
 
