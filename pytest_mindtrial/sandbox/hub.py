@@ -10,7 +10,7 @@ import asyncio
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from pytest_mindtrial.core.clock import Clock, SystemClock
@@ -78,17 +78,21 @@ class SandboxHub:
         """Session id on the labels of everything this hub makes; None before the engine was needed."""
         return self._resources.lease.session if self._resources is not None else None
 
-    def preflight(self, tasks: Iterable[Task], config: Config | None = None) -> list[MindTrialError]:
+    def preflight(
+        self, tasks: Iterable[Task], config: Config | None = None, *, services: Sequence[str] = ()
+    ) -> list[MindTrialError]:
         """Check what the selected tasks need before anything is spent; blocking.
 
         Args:
             tasks: Selected tasks only.
             config: Other definitions than the hub's own.
+            services: Names of services beyond those that the tasks need.
 
         Returns:
             Problems in file order, each with a complete text; empty when all is well.
         """
-        return preflight(list(tasks), config or self._config, self._connector, pull=self._settings.pull)
+        pull = self._settings.pull
+        return preflight(list(tasks), config or self._config, self._connector, pull=pull, services=services)
 
     async def open(
         self,
@@ -97,6 +101,9 @@ class SandboxHub:
         provider_name: str,
         evaluation_seed: str,
         files: LocalFiles | Mapping[str, bytes],
+        *,
+        services: Sequence[str] = (),
+        running: Mapping[str, str] | None = None,
     ) -> AttemptSandbox:
         """Start the services of an attempt and return its sandbox; the caller closes it.
 
@@ -106,12 +113,15 @@ class SandboxHub:
             provider_name: Goes into templates.
             evaluation_seed: Goes into templates.
             files: Reads files with local access, or their contents by name.
+            services: Names of services to start beyond those that the task needs.
+            running: Service → container that is running already and stands in for it. It joins the service's network
+                for the time of the attempt; it is never stopped or removed, and keeps its state.
 
         Raises:
             SandboxError: The engine is missing, or a service did not become ready; nothing is left behind.
             UserError: A definition is missing or a template is wrong.
         """
-        needs = needs_of(task, self._config)
+        needs = needs_of(task, self._config, services)
         resources = None if needs.is_empty else await asyncio.to_thread(self._acquired)
         sandbox = AttemptSandbox(
             secrets.token_hex(8),
@@ -122,7 +132,7 @@ class SandboxHub:
             is_strict=self._config.tool_argument_validation == "strict",
         )
         try:
-            await sandbox.start(task.service_inputs)
+            await sandbox.start(task.service_inputs, running or {})
         except BaseException:
             await sandbox.close()
             raise

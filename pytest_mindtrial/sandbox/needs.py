@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pytest_mindtrial.core.errors import ConfigError, Position
-from pytest_mindtrial.suite.model import Config, Dependency, Service, Task, Tool, ToolSelection, ValidatorDefinition
+from pytest_mindtrial.suite.model import Config, Service, Task, Tool, ToolSelection, ValidatorDefinition
 from pytest_mindtrial.suite.suggest import allowed_list, near_match
 
 __all__ = ["Needs", "needs_of", "unknown"]
@@ -32,7 +32,7 @@ class Needs:
     @property
     def is_empty(self) -> bool:
         """True when the task never touches Docker."""
-        return not self.tools and self.validator is None
+        return not self.tools and not self.services and self.validator is None
 
     @property
     def images(self) -> dict[str, str]:
@@ -47,8 +47,13 @@ class Needs:
         return images
 
 
-def needs_of(task: Task, config: Config) -> Needs:
+def needs_of(task: Task, config: Config, services: Iterable[str] = ()) -> Needs:
     """Return what a task needs.
+
+    Args:
+        task: The task.
+        config: Definitions.
+        services: Names of services beyond those that its tools and its validator depend on.
 
     Raises:
         ConfigError: A tool, service or validator of that name does not exist.
@@ -62,16 +67,17 @@ def needs_of(task: Task, config: Config) -> Needs:
             raise unknown("tool", selection.name, known_tools, task.position)
         tools.append((known_tools[selection.name], selection))
     validator = None
-    if name := task.rules.custom_validator:
-        if name not in known_validators:
-            raise unknown("validator", name, known_validators, task.position)
-        validator = known_validators[name]
-    services: dict[str, Service] = {}
-    for dependency, position in _dependencies([tool for tool, _ in tools], validator):
-        if dependency.service not in known_services:
-            raise unknown("service", dependency.service, known_services, position)
-        services.setdefault(dependency.service, known_services[dependency.service])
-    return Needs(tuple(tools), tuple(services.values()), validator)
+    if wanted := task.rules.custom_validator:
+        if wanted not in known_validators:
+            raise unknown("validator", wanted, known_validators, task.position)
+        validator = known_validators[wanted]
+    needed: dict[str, Service] = {}
+    wishes = [*_dependencies([tool for tool, _ in tools], validator), *((name, task.position) for name in services)]
+    for name, position in wishes:
+        if name not in known_services:
+            raise unknown("service", name, known_services, position)
+        needed.setdefault(name, known_services[name])
+    return Needs(tuple(tools), tuple(needed.values()), validator)
 
 
 def unknown(kind: str, name: str, known: Iterable[str], position: Position | None) -> ConfigError:
@@ -83,10 +89,10 @@ def unknown(kind: str, name: str, known: Iterable[str], position: Position | Non
 
 def _dependencies(
     tools: Iterable[Tool], validator: ValidatorDefinition | None
-) -> Iterable[tuple[Dependency, Position | None]]:
+) -> Iterable[tuple[str, Position | None]]:
     for tool in tools:
         for dependency in tool.dependencies:
-            yield dependency, tool.position
+            yield dependency.service, tool.position
     if validator is not None:
         for dependency in validator.dependencies:
-            yield dependency, validator.position
+            yield dependency.service, validator.position

@@ -32,7 +32,12 @@ MINIMUM_MEMORY_MB = 6
 
 
 def preflight(
-    tasks: Sequence[Task], config: Config, connector: Callable[[], Any], *, pull: bool = False
+    tasks: Sequence[Task],
+    config: Config,
+    connector: Callable[[], Any],
+    *,
+    pull: bool = False,
+    services: Sequence[str] = (),
 ) -> list[MindTrialError]:
     """Return every problem of the selected tasks, definitions first, then the engine and its images.
 
@@ -41,13 +46,14 @@ def preflight(
         config: Definitions.
         connector: Returns a low-level docker-py client; called only when a task needs Docker.
         pull: Fetch images that are missing.
+        services: Names of services beyond those that the tasks need.
     """
     problems: list[MindTrialError] = []
     images: dict[str, str] = {}
     for task in tasks:
         problems += _inputs(task, config)
         try:
-            needs = needs_of(task, config)
+            needs = needs_of(task, config, services)
         except ConfigError as error:
             problems.append(error)
             continue

@@ -43,9 +43,13 @@ class Binding:
 
 @dataclass(slots=True)
 class _Instance:
-    """One start of a service; registered before anything of it exists, so that nothing can be forgotten."""
+    """One start of a service; registered before anything of it exists, so that nothing can be forgotten.
+
+    ``guest`` is the user's own container that stands in for the service; it joins the network and is never removed.
+    """
 
     service: Service
+    guest: str = ""
     name: str = field(default_factory=lambda: secrets.token_hex(8))
     network: str = ""
     block: str = ""
@@ -89,15 +93,24 @@ class ServiceSet:
         """Service name → where it is, for the services that became ready."""
         return {name: instance.endpoint for name, instance in self._ready.items()}
 
-    async def start(self, services: Sequence[tuple[Service, Mapping[str, str]]]) -> None:
+    async def start(
+        self, services: Sequence[tuple[Service, Mapping[str, str]]], running: Mapping[str, str] | None = None
+    ) -> None:
         """Start services with their environments and wait until all are ready.
 
         They cannot see each other, so they start at the same time. The caller closes the set after any exception.
 
+        Args:
+            services: Definitions with environments.
+            running: Service → the user's own container that stands in for it.
+
         Raises:
             SandboxRuntimeError: One of them could not be started or did not become ready.
         """
-        tasks = [asyncio.ensure_future(self._start(service, env)) for service, env in services]
+        guests = running or {}
+        tasks = [
+            asyncio.ensure_future(self._start(service, env, guests.get(service.name, ""))) for service, env in services
+        ]
         try:
             for task in asyncio.as_completed(tasks):
                 await task
@@ -149,9 +162,9 @@ class ServiceSet:
         ]
         return [problem for problem in problems if problem]
 
-    async def _start(self, service: Service, env: Mapping[str, str]) -> None:
+    async def _start(self, service: Service, env: Mapping[str, str], guest: str) -> None:
         for is_last in (False, True):
-            instance = _Instance(service)
+            instance = _Instance(service, guest)
             self._made.append(instance)
             try:
                 await self._bring_up(instance, env)
@@ -170,6 +183,15 @@ class ServiceSet:
     async def _bring_up(self, instance: _Instance, env: Mapping[str, str]) -> None:
         engine, service = self._engine, instance.service
         await engine.gated("create a network", self._create_network, instance)
+        if instance.guest:
+            _LOG.info("service %r is the running container %s", service.name, instance.guest)
+            await engine.gated("let a container join a network", _join, engine.client, instance)
+        else:
+            await self._launch(instance, env)
+        await wait_ready(engine, instance.launch.id, service.healthcheck, service.startup_timeout_s)
+
+    async def _launch(self, instance: _Instance, env: Mapping[str, str]) -> None:
+        engine, service = self._engine, instance.service
         spec = ContainerSpec(
             name=instance.container_name,
             image=service.image,
@@ -185,7 +207,6 @@ class ServiceSet:
         await self._log_image(service.image)
         _LOG.info("service %r starts from %s with variables %s", service.name, service.image, sorted(env))
         await engine.gated("start a service", launch_container, engine.client, spec, engine.cpus, instance.launch)
-        await wait_ready(engine, instance.launch.id, service.healthcheck, service.startup_timeout_s)
 
     async def _log_image(self, image: str) -> None:
         """Log once which build of an image is used, so that a result can be explained later."""
@@ -230,6 +251,8 @@ class ServiceSet:
         return details
 
     async def _remove_container(self, instance: _Instance) -> str | None:
+        if instance.guest:
+            return None  # it leaves the network when that is removed
         return await self._engine.remove("container", instance.launch.id or instance.container_name)
 
     async def _remove_network(self, instance: _Instance) -> str | None:
@@ -238,3 +261,10 @@ class ServiceSet:
             self._allocator.give_back(instance.block)
             instance.block = ""
         return problem
+
+
+def _join(client: Any, instance: _Instance) -> None:
+    """Let the user's container join the network of the service that it stands in for."""
+    instance.launch.id = client.inspect_container(instance.guest)["Id"]
+    alias = service_host(instance.service.name)
+    client.connect_container_to_network(instance.launch.id, instance.network, aliases=[alias])

@@ -73,11 +73,12 @@ class AttemptSandbox:
                 needs.tools, resources, attempt=attempt, services=self._services, files=files, is_strict=is_strict
             )
 
-    async def start(self, inputs: Mapping[str, Mapping[str, Any]]) -> None:
+    async def start(self, inputs: Mapping[str, Mapping[str, Any]], running: Mapping[str, str] | None = None) -> None:
         """Start the services; the caller closes the sandbox after any exception.
 
         Args:
-            inputs: service → input → scalar or template.
+            inputs: service → input → scalar or template; without effect on services that are running already.
+            running: service → container that stands in for it.
 
         Raises:
             SandboxRuntimeError: A service could not be started or did not become ready.
@@ -87,7 +88,7 @@ class AttemptSandbox:
             environments = [
                 (service, self._service_env(service, inputs.get(service.name, {}))) for service in self._needs.services
             ]
-            await self._services.start(environments)
+            await self._services.start(environments, running or {})
 
     def tool_definitions(self) -> tuple[tuple[str, str, Mapping[str, Any]], ...]:
         """Return name, description and parameter schema of each tool, in the task's order."""

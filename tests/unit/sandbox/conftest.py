@@ -63,6 +63,7 @@ class Container:
     ended: threading.Event = field(default_factory=threading.Event)
     is_running: bool = False
     networks: list[str] = field(default_factory=list)
+    aliases: list[str] = field(default_factory=list)
     archives: list[bytes] = field(default_factory=list)
 
 
@@ -132,9 +133,11 @@ class FakeClient:
         self.made.append(container)
         return {"Id": container.id}
 
-    def connect_container_to_network(self, container: str, network: str) -> None:
+    def connect_container_to_network(self, container: str, network: str, aliases: Any = None) -> None:
         self._call("connect_container_to_network")
-        self.all_containers[container].networks.append(network)
+        found = self.all_containers[container]
+        found.networks.append(network)
+        found.aliases += aliases or []
 
     def put_archive(self, container: str, path: str, data: bytes) -> None:
         self._call("put_archive")
@@ -173,10 +176,13 @@ class FakeClient:
     def inspect_container(self, container: str) -> dict[str, Any]:
         self._call("inspect_container")
         if container not in self.all_containers:
-            raise api_error(404)
+            raise api_error(404, f"No such container: {container}")
         found = self.all_containers[container]
         seen = found.behaviour
-        return {"State": {"Running": found.is_running, "ExitCode": seen.exit_code, "OOMKilled": seen.oom}}
+        return {
+            "Id": container,
+            "State": {"Running": found.is_running, "ExitCode": seen.exit_code, "OOMKilled": seen.oom},
+        }
 
     def exec_create(self, container: str, command: list[str]) -> dict[str, str]:
         self._call("exec_create")

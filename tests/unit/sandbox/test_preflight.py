@@ -233,3 +233,11 @@ def test_services_come_in_order_of_first_mention_each_once() -> None:
     assert [service.name for service in needs.services] == ["b", "a", "c"]
     assert not needs.is_empty
     assert needs_of(Task("t", "p", "f"), config).is_empty
+
+
+def test_services_can_be_named_beside_the_tasks(fake: Any) -> None:
+    fake.missing.add("image-s")
+    (problem,) = found(fake, task=Task("t", "p", "f"), services=("cart",))
+    assert "image 'image-s' (service 'cart' of task 't') is not on this machine" in str(problem)
+    (problem,) = preflight([Task("t", "p", "f")], CONFIG, refuse, services=("card",))
+    assert "service 'card' is not defined in the configuration (defined: cart); did you mean 'cart'?" in str(problem)

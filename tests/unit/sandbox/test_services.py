@@ -199,3 +199,51 @@ def test_the_identity_of_an_image_is_logged_once(
 def test_an_image_that_cannot_be_looked_at_does_not_stop_the_start(resources: Any, fake: Any, error: Any) -> None:
     fake.failures["inspect_image"] = [error(500)]
     asyncio.run(start(resources, SERVICE).close())
+
+
+def with_guest(resources: Any, fake: Any, guest: str) -> ServiceSet:
+    """Start the service as a container of the user's own."""
+    fake.create_container(image="image", name="mine", labels={})
+    fake.all_containers["c1"].is_running = True
+    found = services_of(resources)
+
+    async def work() -> None:
+        try:
+            await found.start([(SERVICE, {})], {"cart-service": guest})
+        except BaseException:
+            assert await found.close() == []
+            raise
+
+    asyncio.run(work())
+    return found
+
+
+def test_a_running_container_stands_in_for_a_service_and_stays(resources: Any, fake: Any) -> None:
+    services = with_guest(resources, fake, "c1")
+    (network,) = fake.all_networks
+    assert fake.all_networks[network]["arguments"]["internal"] is True
+    assert (fake.made[0].networks, fake.made[0].aliases) == ([network], ["svc-ea181424220d"])
+    assert "exec_create" in fake.done  # its healthcheck is asked, too
+    binding = asyncio.run(services.bind("tool 't'", NEEDS, {}))
+    assert (binding.env["URL"], binding.networks) == ("http://svc-ea181424220d:8080", (network,))
+    assert asyncio.run(services.close()) == []
+    assert list(fake.all_containers) == ["c1"]
+    assert fake.all_networks == {}
+
+
+def test_a_container_that_is_not_there_cannot_stand_in(resources: Any, fake: Any) -> None:
+    with pytest.raises(SandboxRuntimeError, match=r"service 'cart-service' could not be started: .*No such container"):
+        with_guest(resources, fake, "gone")
+    assert fake.all_networks == {}
+
+
+def test_a_stopped_container_cannot_stand_in(resources: Any, fake: Any) -> None:
+    async def work() -> None:
+        fake.create_container(image="image", name="mine", labels={})
+        services = services_of(resources)
+        with pytest.raises(SandboxRuntimeError, match="stopped with exit code 0 before it was ready"):
+            await services.start([(Service("cart-service", "image", 80), {})], {"cart-service": "c1"})
+        await services.close()
+
+    asyncio.run(work())
+    assert (list(fake.all_containers), fake.all_networks) == (["c1"], {})
