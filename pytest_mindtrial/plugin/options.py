@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import pytest
 
-from pytest_mindtrial.plugin.option_checks import check_combinations, check_one_process
 from pytest_mindtrial.plugin.sharding import Shard, parse_shard
 
 __all__ = [
@@ -231,6 +230,11 @@ def add_options(parser: pytest.Parser) -> None:
         parser.addini(option.key, option.help, type=_INI_TYPES[option.kind], default=None)
 
 
+_COMBINED = frozenset(
+    ("resume", "rerun", "explain", "regrade", "regrade-judges", "cache", "cache-mode", "max-cost", "max-tokens", "plan")
+)
+"""Options that need or exclude each other, or that do not go together with xdist."""
+
 _INI_TYPES: dict[str, Literal["string", "linelist"]] = {
     "text": "string",
     "texts": "linelist",
@@ -350,8 +354,11 @@ def read_settings(config: pytest.Config) -> Settings:
         pytest.UsageError: A value is not what the option takes.
     """
     values = {option.key: _value(config, option) for option in OPTIONS}
-    check_combinations(values)
-    check_one_process(config, values)
+    if any(values[option.key] != option.default for option in OPTIONS if option.name in _COMBINED):
+        from pytest_mindtrial.plugin.option_checks import check_combinations, check_one_process  # rarely needed
+
+        check_combinations(values)
+        check_one_process(config, values)
     return Settings(
         config=values["mt_config"],
         files=tuple(values["mt_files"] or ()),
