@@ -18,12 +18,11 @@ from typing import Any, Protocol, TypeVar
 from pytest_mindtrial.core.clock import Clock, SystemClock
 from pytest_mindtrial.core.errors import InternalError
 from pytest_mindtrial.core.record import Result
-from pytest_mindtrial.core.values import Kind
 from pytest_mindtrial.engine.adaptive import AUTO, AdaptiveLimit
 from pytest_mindtrial.engine.concurrency import DEFAULT_CONCURRENCY, Concurrency, limit_of, setting_of
 from pytest_mindtrial.engine.plan import AttemptPlan
 from pytest_mindtrial.engine.slots import Lane, Slot, current_slot
-from pytest_mindtrial.engine.status import ProviderStatus, lane_status, slot_line
+from pytest_mindtrial.engine.status import LaneCounts, ProviderStatus, lane_status, slot_line
 from pytest_mindtrial.engine.tickets import LaneKey, Ticket, fail_future
 from pytest_mindtrial.suite.model import Provider
 
@@ -83,7 +82,7 @@ class EngineLoop:
         self._unfinished: dict[LaneKey, int] = {}
         self._lanes: dict[LaneKey, Lane[Ticket]] = {}
         self._running: dict[int, Ticket] = {}
-        self._counts: dict[LaneKey, list[float]] = {}
+        self._counts: dict[LaneKey, LaneCounts] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Future[None] | None = None
         self._thread: threading.Thread | None = None
@@ -175,7 +174,7 @@ class EngineLoop:
             if ticket.slot is not None:
                 slots.setdefault(ticket.lane_key, []).append(ticket.slot)
         return [
-            lane_status(lane, slots.get(key, ()), self._unfinished.get(key, 0), self._counts[key], now)
+            lane_status(lane, key[1], slots.get(key, ()), self._unfinished.get(key, 0), self._counts[key], now)
             for key, lane in list(self._lanes.items())
         ]
 
@@ -320,7 +319,7 @@ class EngineLoop:
         lane = self._lanes.get(ticket.lane_key)
         if lane is None:
             provider = ticket.plan.provider
-            self._counts[ticket.lane_key] = [0, 0, 0.0]
+            self._counts[ticket.lane_key] = LaneCounts()
             adaptive = AdaptiveLimit() if setting_of(self._concurrency, provider) == AUTO else None
             limit = limit_of(self._concurrency, provider)
             lane = self._lanes[ticket.lane_key] = Lane(provider.name, limit, self._begin, adaptive)
@@ -360,11 +359,7 @@ class EngineLoop:
             ticket.slot.end()
 
     def _deliver(self, ticket: Ticket, result: Result) -> None:
-        counts = self._counts[ticket.lane_key]
-        counts[0] += 1
-        counts[1] += result.kind is Kind.ERROR
-        if result.cost is not None:
-            counts[2] += result.cost
+        self._counts[ticket.lane_key].add(result)
         self._forget(ticket)
         if self._on_result is not None:
             try:

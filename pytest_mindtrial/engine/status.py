@@ -5,13 +5,15 @@ Does not print. Source: spec field 2, pains 1 and 41.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_mindtrial.core.record import Result
+from pytest_mindtrial.core.values import Kind
 from pytest_mindtrial.engine.slots import Lane, Slot
 
-__all__ = ["Backoff", "ProviderStatus", "lane_status", "slot_line"]
+__all__ = ["Backoff", "LaneCounts", "ProviderStatus", "lane_status", "slot_line"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,8 @@ class ProviderStatus:
         errors: Results of kind Error.
         limit: Attempts that may run at once at this moment.
         is_adaptive: True when that follows the service (``auto``).
-        cost: Money of the results, judges excluded, in the runs' own currency; 0 where nothing is priced.
+        index: The entry's place in ``providers``.
+        cost: Money of the results so far by currency, judges excluded; empty where nothing is priced.
     """
 
     provider: str
@@ -48,13 +51,30 @@ class ProviderStatus:
     errors: int
     limit: int = 0
     is_adaptive: bool = False
-    cost: float = 0.0
+    index: int = 0
+    cost: Mapping[str, float] = field(default_factory=dict)
+
+
+class LaneCounts:
+    """What has become of a provider entry's attempts."""
+
+    def __init__(self) -> None:
+        self.done = 0
+        self.errors = 0
+        self.cost: dict[str, float] = {}
+
+    def add(self, result: Result) -> None:
+        """Count a result."""
+        self.done += 1
+        self.errors += result.kind is Kind.ERROR
+        if result.cost is not None:
+            self.cost[result.currency] = self.cost.get(result.currency, 0.0) + result.cost
 
 
 def lane_status(
-    lane: Lane[Any], slots: Sequence[Slot], unfinished: int, counts: Sequence[float], now_ns: int
+    lane: Lane[Any], index: int, slots: Sequence[Slot], unfinished: int, counts: LaneCounts, now_ns: int
 ) -> ProviderStatus:
-    """Sum up the slots of one provider entry; ``counts`` is done, errors and cost."""
+    """Sum up the slots and counts of one provider entry."""
     states = [(slot.state, slot.cause, slot.until_ns) for slot in slots]
     backing_off = [Backoff(cause, _seconds_left(until, now_ns)) for state, cause, until in states if state == "backoff"]
     return ProviderStatus(
@@ -63,11 +83,12 @@ def lane_status(
         waiting_limit=_count(states, "limit") + _count(states, "slot"),
         backing_off=tuple(sorted(backing_off, key=lambda backoff: backoff.seconds)),
         queued=max(0, unfinished - len(states)),
-        done=int(counts[0]),
-        errors=int(counts[1]),
+        done=counts.done,
+        errors=counts.errors,
         limit=lane.limit,
         is_adaptive=lane.adaptive is not None,
-        cost=counts[2],
+        index=index,
+        cost=dict(counts.cost),
     )
 
 
