@@ -11,11 +11,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from pytest_mindtrial.plugin.sharding import Shard, parse_shard
+if TYPE_CHECKING:
+    from pytest_mindtrial.plugin.sharding import Shard
 
 __all__ = [
     "DEFAULT_CONCURRENCY",
@@ -370,7 +371,7 @@ def read_settings(config: pytest.Config) -> Settings:
         seed=values["mt_seed"] or None,
         concurrency=_concurrency(values["mt_concurrency"]),
         repeat=_whole_number("--mt-repeat", values["mt_repeat"]) if values["mt_repeat"] else None,
-        shard=parse_shard(values["mt_shard"]) if values["mt_shard"] else None,
+        shard=_shard(values["mt_shard"]),
         resume=values["mt_resume"],
         rerun=values["mt_rerun"],
         explain=bool(values["mt_explain"]),
@@ -397,6 +398,14 @@ def given_options(config: pytest.Config) -> dict[str, Any]:
     """Return the command line's values by key, as they must be on every xdist worker too."""
     values = {option.key: config.getoption(option.key, None) for option in OPTIONS if option.command_line}
     return {key: value for key, value in values.items() if isinstance(value, str | int | float)}
+
+
+def _shard(text: str | None) -> Shard | None:
+    if not text:
+        return None
+    from pytest_mindtrial.plugin.sharding import parse_shard  # rarely needed
+
+    return parse_shard(text)
 
 
 def _value(config: pytest.Config, option: Option) -> Any:
