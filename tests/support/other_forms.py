@@ -220,7 +220,14 @@ class GoogleForm:
         return [f"data: {json.dumps(chunk)}\r\n\r\n" for chunk in chunks]
 
     def error(self, status: int, word: str, message: str) -> dict[str, Any]:
-        return {"error": {"code": status, "status": word.upper() if word.islower() else word, "message": message, "details": []}}
+        return {
+            "error": {
+                "code": status,
+                "status": word.upper() if word.islower() else word,
+                "message": message,
+                "details": [],
+            }
+        }
 
     def stream_error(self, word: str, message: str) -> str:
         return f"data: {json.dumps(self.error(503, word, message))}\r\n\r\n"

@@ -6,22 +6,40 @@ Source: spec providers 14.2.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import pytest
 from pydantic import ConfigDict, TypeAdapter
 
 from pytest_mindtrial.providers.dialects.base import HttpCall
 from tests.support.loopback import Loopback, Received, Reply
 
-__all__ = ["DEFAULTS", "asked", "camel_case", "check_type", "normalised", "plain", "snake_case", "strict_adapter"]
+__all__ = [
+    "DEFAULTS",
+    "asked",
+    "camel_case",
+    "check_type",
+    "need_sdk",
+    "normalised",
+    "plain",
+    "snake_case",
+    "strict_adapter",
+]
 
 DEFAULTS = {"stream": False, "prefix": False, "n": 1}
 """Fields that SDKs write out although they hold the documented default."""
 
 _USER_DATA = frozenset(("args", "response", "responseJsonSchema", "parametersJsonSchema", "schema", "parameters"))
 """Keys below which names are the user's own."""
+
+
+def need_sdk(name: str) -> None:
+    """Skip the calling module where an SDK is missing; not in CI, where everything must be there."""
+    if not os.environ.get("CI"):
+        pytest.importorskip(name, reason=f"needs the package {name}; it comes with the extra 'dev'")
 
 
 def asked(reply: Reply, call: Callable[[str], Any]) -> tuple[Received, Any]:

@@ -1,5 +1,7 @@
 """Anthropic's SDK as oracle: bodies, headers, types, and what it makes of our fixtures."""
 
+# ruff: noqa: E402 - the SDK may be missing
+
 from __future__ import annotations
 
 import json
@@ -7,8 +9,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import anthropic
 import pytest
+
+from tests.support.sdk import need_sdk
+
+need_sdk("anthropic")
+
+import anthropic
 from anthropic.lib._parse._transform import transform_schema
 from anthropic.types import Message, RawMessageStreamEvent
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming, MessageCreateParamsStreaming

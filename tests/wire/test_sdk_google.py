@@ -1,5 +1,7 @@
 """Google's SDK as oracle: bodies after its snake case is undone, types, and what it makes of our fixtures."""
 
+# ruff: noqa: E402 - the SDK may be missing
+
 from __future__ import annotations
 
 import base64
@@ -9,6 +11,11 @@ from functools import partial
 from typing import Any
 
 import pytest
+
+from tests.support.sdk import need_sdk
+
+need_sdk("google.genai")
+
 from google import genai
 from google.genai import types
 

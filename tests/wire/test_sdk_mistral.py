@@ -1,5 +1,7 @@
 """Mistral's SDK as oracle: bodies without its written-out defaults, types, and what it makes of our fixtures."""
 
+# ruff: noqa: E402 - the SDK may be missing
+
 from __future__ import annotations
 
 import json
@@ -8,6 +10,11 @@ from functools import partial
 from typing import Any
 
 import pytest
+
+from tests.support.sdk import need_sdk
+
+need_sdk("mistralai.client")
+
 from mistralai.client import Mistral
 from mistralai.client.models import ChatCompletionRequest, ChatCompletionResponse, CompletionChunk
 

@@ -1,5 +1,7 @@
 """OpenAI's SDK as oracle: Chat Completions, Responses, and the four vendors that document this SDK as their client."""
 
+# ruff: noqa: E402 - the SDK may be missing
+
 from __future__ import annotations
 
 import json
@@ -7,8 +9,13 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-import openai
 import pytest
+
+from tests.support.sdk import need_sdk
+
+need_sdk("openai")
+
+import openai
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.chat.completion_create_params import (
     CompletionCreateParamsNonStreaming,

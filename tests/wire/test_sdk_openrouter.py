@@ -1,5 +1,7 @@
 """OpenRouter's SDK as oracle: bodies, types, server tools, and what it makes of our fixtures."""
 
+# ruff: noqa: E402 - the SDK may be missing
+
 from __future__ import annotations
 
 import json
@@ -8,6 +10,11 @@ from functools import partial
 from typing import Any
 
 import pytest
+
+from tests.support.sdk import need_sdk
+
+need_sdk("openrouter")
+
 from openrouter import OpenRouter
 from openrouter.components import ChatRequest, ChatResult, ChatStreamChunk
 

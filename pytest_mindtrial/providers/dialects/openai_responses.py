@@ -138,7 +138,7 @@ class _ResponsesConversation:
             self._base |= {"store": False, "include": ["reasoning.encrypted_content"]}
         elif is_vendor_host:
             self._base["store"] = True
-        if is_vendor_host:
+        if profile.sends_cache_key and is_vendor_host:
             self._base["prompt_cache_key"] = prompt_cache_key(run)
         if self._streams:
             self._base["stream"] = True
