@@ -16,7 +16,7 @@ import pytest
 
 from pytest_mindtrial.core.display import one_line
 from pytest_mindtrial.core.errors import ResultsError
-from pytest_mindtrial.results.journal_reader import read_journal
+from pytest_mindtrial.results.lane_journals import read_session
 from pytest_mindtrial.results.reuse import Decision, Rerun, StoredResults, Wanted
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def stored_results(journal: Path, items: Iterable[TaskItem]) -> StoredResults:
         pytest.UsageError: It cannot be read.
     """
     try:
-        content = read_journal(journal)
+        content = read_session(journal)
     except ResultsError as error:
         raise pytest.UsageError(str(error)) from None
     return StoredResults(content.results, {item.nodeid for item in items})

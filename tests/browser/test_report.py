@@ -394,3 +394,23 @@ def test_no_sideways_scrolling_on_a_phone(browser: Browser) -> None:
         assert browser.js("return document.documentElement.scrollWidth") <= 390
     finally:
         browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_repeats_show_their_estimates_and_lead_to_flaky_tries(browser: Browser) -> None:
+    results = []
+    for task, kinds in (("steady", "PPP"), ("shaky <b>", "PFP")):
+        for number, letter in enumerate(kinds, 1):
+            kind = Kind.PASSED if letter == "P" else Kind.FAILED
+            results.append(replace(full()[0], task=task, kind=kind, repeat=number, provider="mock", run="m"))
+    browser.open(results)
+    rows = browser.texts("#repeats-table tbody tr")
+    assert len(rows) == 3
+    assert "83.3 %" in rows[0]
+    assert "100.0 %" in rows[2]
+    assert "50.0 %" in rows[2]
+    assert browser.js("return document.querySelector('#repeats details.flaky').textContent").endswith("2 of 3 passed")
+    browser.js("document.querySelector('#repeats details.flaky').open = true")
+    browser.find("#repeats details.flaky button.link").click()
+    browser.wait("document.getElementById('visible').textContent.startsWith('3 ')")
+    browser.open(full()[:1])
+    assert browser.js("return document.getElementById('repeats').hidden") is (full()[0].repeat is None)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
 
 import pytest
+
+from pytest_mindtrial.results.journal_reader import read_journal
+from pytest_mindtrial.results.lane_journals import read_session
 
 CONFIG = """\
 config:
@@ -213,6 +218,31 @@ def test_a_walk_over_matching_files_shares_lanes_too(project):
     result = project.run_workers("-n2", "-o", "mt_files=*tasks.yaml")
     result.assert_outcomes(passed=16)
     assert len(project.entries()) == 16
+
+
+def test_a_killed_session_is_resumed_from_the_journals_of_all_its_workers(project):
+    tasks, config = two_entries(60)
+    project.suite(tasks, config.replace('"model": "m"', '"model": "m", "model-parameters": {"delay": "100ms"}'))
+    line = [sys.executable, "-m", "pytest", "-p", "xdist", "-p", "mindtrial", "tasks.yaml", "-n2", "--mt-concurrency=4"]
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    process = subprocess.Popen(line, cwd=project.path, env=environment, start_new_session=True, stdout=subprocess.PIPE)
+    deadline = time.monotonic() + 30
+    while sum((project.path / "results" / name).read_bytes().count(b"\n") for name in lane_files(project)) < 30:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    journal = project.path / "results/out.journal.jsonl"
+    before = {result.nodeid: result.trace_id for result in read_session(journal).results}
+    assert 20 <= len(before) < 120
+    assert {result.nodeid for result in read_journal(journal).results} <= set(before)
+    resumed = project.run_workers("tasks.yaml", "-n2", f"--mt-resume={journal}", "--mt-output-basename=again")
+    resumed.assert_outcomes(passed=120)
+    after = {
+        result.nodeid: result.trace_id for result in read_session(project.path / "results/again.journal.jsonl").results
+    }
+    assert len(after) == 120
+    assert {nodeid: after[nodeid] for nodeid in before} == before
 
 
 def test_results_beyond_the_limit_of_the_channel_stay_in_the_journal_until_the_end(project):
