@@ -155,16 +155,16 @@ class _Attempt:
 
     async def clean_up(self) -> None:
         """Remove tools and services; a cancel waits until they are gone. Their own trouble changes no result."""
-        if self._tools is None:
+        opened = self._opened if self._opened is not self._tools else None
+        ends = [_closed(executor) for executor in (self._tools, opened) if executor is not None]
+        if not ends:
             return
-        closing = asyncio.ensure_future(self._tools.close())
+        closing = asyncio.gather(*ends, return_exceptions=True)
         try:
             await asyncio.shield(closing)
         except asyncio.CancelledError:
             await asyncio.wait({closing})
             raise
-        except Exception:  # the sandbox reports it (spec docker 5.9)
-            return
 
     def result(self) -> Result:
         plan, trail = self._plan, self._trail
@@ -255,16 +255,25 @@ class _Attempt:
         return prompt
 
     async def _open_sandbox(self, local_files: Mapping[str, bytes]) -> None:
-        plan, task = self._plan, self._plan.task
-        needs_check = bool(task.rules.custom_validator) and plan.validator is None
-        if self._tools is not None or not (task.tools or needs_check):
+        """Start what runs in containers: the task's tools unless others were given, and the custom validator."""
+        plan, own = self._plan, self._tools
+        contained = getattr(own, "contained", ())
+        tools = tuple(tool for tool in plan.task.tools if own is None or tool.name in contained)
+        rules = plan.task.rules if plan.validator is None else replace(plan.task.rules, custom_validator="")
+        if not (tools or rules.custom_validator):
             return
         sandbox = self._services.sandbox(plan)
         if sandbox is None:
             raise SandboxSetupError("the task needs tools or a custom validator, but there is no Docker to run them")
-        self._tools = self._opened = await sandbox.open(
-            task, plan.run, plan.provider.name, plan.evaluation_seed, local_files
+        task = replace(plan.task, tools=tools, rules=rules)
+        extra: dict[str, Any] = {"running": plan.services} if plan.services else {}
+        self._opened = await sandbox.open(
+            task, plan.run, plan.provider.name, plan.evaluation_seed, local_files, **extra
         )
+        if own is None:
+            self._tools = self._opened
+        elif tools:
+            own.attach(self._opened)  # type: ignore[attr-defined] # what has `contained` has it (`AttemptPlan.tools`)
 
     def _session(self) -> SandboxSession:
         if self._opened is None:
@@ -362,6 +371,10 @@ class _Attempt:
         if own is not None and currency != own.currency:
             return None
         return known_cost(cost_of(spent, prices))
+
+
+async def _closed(executor: ToolExecutor) -> None:
+    await executor.close()
 
 
 def _attachment(file: FileRef, content: LoadedFile) -> Attachment:

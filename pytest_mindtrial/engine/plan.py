@@ -40,7 +40,10 @@ class AttemptPlan:
         definition_parts: As in `Result.definition_parts`.
         client: Used instead of the run's own client (an overridden ``mt_provider``).
         validator: Used instead of the task's own validator (an overridden ``mt_validator``).
-        tools: Used instead of the sandbox's tools (an overridden ``mt_tools``); closed by the attempt.
+        tools: Used instead of the sandbox's tools (an overridden ``mt_tools``); closed by the attempt. When it has
+            ``definitions``, the model is told of those. When it has ``contained``, the sandbox is opened for the task's
+            tools of those names and given to its ``attach``.
+        services: Service → running container that stands in for it (an overridden ``mt_services``).
     """
 
     task: Task
@@ -55,6 +58,7 @@ class AttemptPlan:
     validator: Validator | None = None
     tools: ToolExecutor | None = None
     definition_parts: Mapping[str, str] = field(default_factory=dict)
+    services: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -105,6 +109,8 @@ class Sandbox(Protocol):
         provider_name: str,
         evaluation_seed: str,
         files: Mapping[str, bytes],
+        *,
+        running: Mapping[str, str] | None = None,
     ) -> SandboxSession:
         """Start the services an attempt needs; the attempt closes the session.
 
@@ -114,6 +120,7 @@ class Sandbox(Protocol):
             provider_name: Goes into templates.
             evaluation_seed: Goes into templates.
             files: Content by name of the files that local tools may read.
+            running: Service → running container that stands in for it.
 
         Raises:
             SandboxError: A service did not become ready; nothing is left behind.

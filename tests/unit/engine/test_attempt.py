@@ -104,16 +104,24 @@ class Session:
     trouble: object = None
     exhausted: tuple = ()
     opened: list = field(default_factory=list)
+    tasks: list = field(default_factory=list)
+    running: list = field(default_factory=list)
+    attached: list = field(default_factory=list)
     closed: int = 0
     turns: list = field(default_factory=list)
     usage: dict = field(default_factory=lambda: {"add": ToolUsageRecord(1, 5)})
     calls: tuple = (ToolCallRecord("add", "c1", 1, "a", "b", 6, "success"),)
 
-    async def open(self, task, run, provider_name, evaluation_seed, files):
+    async def open(self, task, run, provider_name, evaluation_seed, files, *, running=None):
+        self.tasks.append(task)
+        self.running.append(running)
         self.opened.append((task.name, run.name, provider_name, evaluation_seed, dict(files)))
         if isinstance(self.trouble, Exception):
             raise self.trouble
         return self
+
+    def attach(self, session):
+        self.attached.append(session)
 
     async def call(self, call, turn):
         self.turns.append(turn)
@@ -446,6 +454,34 @@ def test_given_tools_replace_the_sandbox_and_are_closed(tool_plan, fake_client, 
     assert own.closed == 1
     assert own.turns == [1]
     assert client.prompts[0].tools == tuple(own.definitions)
+
+
+def test_given_tools_may_leave_some_to_the_sandbox(tool_plan, fake_client, say):
+    own, session = Session(), Session()
+    own.contained = {"add"}
+    plan = replace(tool_plan(tools=own), services={"shop": "my-container"})
+    plan = replace(plan, task=replace(plan.task, tools=(*TOOL, ToolSelection("gone"))))
+    result = run(plan, fake_client(calling(say)), **with_tools(session))
+    assert result.kind is Kind.PASSED
+    assert own.attached == [session]
+    assert [tool.name for tool in session.tasks[0].tools] == ["add"]
+    assert session.running == [{"shop": "my-container"}]
+    assert (own.closed, session.closed) == (1, 1)
+
+
+def test_a_custom_validator_gets_its_sandbox_beside_given_tools(tool_plan, fake_client, say):
+    own, session = Session(), Session()
+    plan = tool_plan(tools=own, rules=Rules(custom_validator="c"))
+    assert run(plan, fake_client(calling(say)), custom, **with_tools(session)).kind is Kind.PASSED
+    assert (session.tasks[0].tools, session.tasks[0].rules.custom_validator) == ((), "c")
+    assert (own.turns, session.turns, own.closed, session.closed) == ([1], [], 1, 1)
+
+
+def test_a_given_validator_needs_no_container(tool_plan, fake_client, say):
+    session = Session()
+    plan = tool_plan(rules=Rules(custom_validator="c"), validator=Judge([True]))
+    assert run(plan, fake_client(calling(say)), **with_tools(session)).kind is Kind.PASSED
+    assert session.tasks[0].rules.custom_validator == ""
 
 
 def test_trouble_while_cleaning_up_changes_no_result(tool_plan, fake_client, say):
