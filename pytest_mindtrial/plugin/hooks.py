@@ -114,13 +114,14 @@ def pytest_report_collectionfinish(config: pytest.Config, items: Sequence[pytest
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> None:
-    """Start the engine, which runs ahead of pytest's own loop."""
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Start the engine, which runs ahead of pytest's own loop; for a plan, run nothing."""
     evaluation = active_evaluation(session.config)
-    if evaluation is not None:
-        from pytest_mindtrial.plugin.lifecycle import start
+    if evaluation is None:
+        return None
+    from pytest_mindtrial.plugin.lifecycle import start
 
-        start(evaluation, session)
+    return start(evaluation, session)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -31,8 +31,11 @@ class _OtherThreads(logging.Filter):
         return not (record.threadName or "").startswith(_ENGINE_THREADS)
 
 
-def start(evaluation: Evaluation, session: pytest.Session) -> None:
+def start(evaluation: Evaluation, session: pytest.Session) -> bool | None:
     """Start the engine for the selected items, unless nothing is to run.
+
+    Returns:
+        True when a plan was printed instead and pytest's own loop must not run either; None otherwise.
 
     Raises:
         pytest.UsageError: A key is missing, or results cannot be written; nothing was sent.
@@ -40,15 +43,21 @@ def start(evaluation: Evaluation, session: pytest.Session) -> None:
     option = session.config.option
     items = [item for item in session.items if isinstance(item, TaskItem)]
     if evaluation.is_worker:
-        return  # it starts when it is sent something (plugin/xdist_worker.py)
+        return None  # it starts when it is sent something (plugin/xdist_worker.py)
     if not items or option.collectonly or getattr(option, "setupplan", False):
-        return
+        return None
     if session.testsfailed and not option.continue_on_collection_errors:
-        return
+        return None
+    if evaluation.settings.is_plan:
+        from pytest_mindtrial.plugin.planning import print_plan
+
+        print_plan(evaluation, items)
+        return True
     separate_logs(session.config)
     evaluation.start_runner(items)
     evaluation.expected = len(items)
     evaluation.at_end.append(set_aside())
+    return None
 
 
 def separate_logs(config: pytest.Config) -> None:

@@ -66,17 +66,18 @@ class Regrading:
             reason = self._obstacle(plan, changed)
             if reason:
                 return self._skipped(plan, item, stored, reason)
-            today = {"definition": plan.definition, "definition_parts": plan.definition_parts}
-            if RUN_PARTS & set(changed):
-                today = {"definition": "", "definition_parts": {}}  # an answer of another model configuration
-            return await self._attempts.regrade(plan, replace(taken, **today))
+            # The answer of another model configuration must never pass for one of today's.
+            is_todays = not RUN_PARTS & set(changed)
+            definition = plan.definition if is_todays else ""
+            parts = plan.definition_parts if is_todays else {}
+            return await self._attempts.regrade(plan, replace(taken, definition=definition, definition_parts=parts))
 
         return judge
 
     def _last_answer(self, wanted: Wanted) -> Result | None:
         stored = self._stored.of(wanted)
-        answered = [result for result in stored if result.answer is not None]
-        return (answered or stored or [None])[-1]
+        answered = [result for result in stored if result.answer is not None] or stored
+        return answered[-1] if answered else None
 
     def _obstacle(self, plan: AttemptPlan, changed: list[str]) -> str:
         """Return why a stored answer cannot be judged; blank when it can."""
