@@ -20,7 +20,12 @@ from pytest_mindtrial.core.errors import ConfigError, UserError
 from pytest_mindtrial.plugin.options import Settings, given_options, read_settings
 from pytest_mindtrial.plugin.recorder import EVALUATION
 
-_OBJECT_FIXTURES = {"client": "mt_provider", "validator": "mt_validator", "tools": "mt_tools"}
+_OBJECT_FIXTURES = {
+    "client": "mt_provider",
+    "validator": "mt_validator",
+    "tools": "mt_tools",
+    "services": "mt_services",
+}
 
 if TYPE_CHECKING:
     from pytest_mindtrial.core.record import Result
@@ -214,6 +219,7 @@ class Evaluation:
     def fixture_values(self, item: TaskItem) -> dict[str, Any]:
         """Return what our own fixtures would return for an item."""
         from pytest_mindtrial.plugin.handles import RunModel, TaskValidator
+        from pytest_mindtrial.plugin.tool_handles import TaskServices, TaskTools
 
         return {
             "mt_evaluation": self._fixture_info,
@@ -221,8 +227,8 @@ class Evaluation:
             "mt_run": item.run,
             "mt_provider": RunModel(self, item),
             "mt_validator": TaskValidator(self, item),
-            "mt_tools": None,
-            "mt_services": None,
+            "mt_tools": TaskTools(item.task, item.suite_config),
+            "mt_services": TaskServices(item.task, item.suite_config),
             "pytestconfig": self.pytest_config,
         }
 
@@ -251,16 +257,22 @@ class Evaluation:
 
         Args:
             item: The item.
-            values: ``task``, ``run``, ``client``, ``validator`` and ``tools`` as the fixtures returned them.
+            values: ``task``, ``run``, ``client``, ``validator``, ``tools`` and ``services`` as the fixtures returned
+                them.
         """
         from pytest_mindtrial.plugin.handles import as_client, as_validator
+        from pytest_mindtrial.plugin.tool_handles import as_services, as_tools
 
-        values["client"] = as_client(values["client"])
-        values["validator"] = as_validator(values["validator"])
-        if values["client"] is values["validator"] is values["tools"] is None and (
-            values["task"] is item.task and values["run"] is item.run
-        ):
+        given = {
+            "client": as_client(values["client"]),
+            "validator": as_validator(values["validator"]),
+            "tools": as_tools(values["tools"], values["task"], item.suite_config),
+            "services": as_services(values["services"], item.suite_config),
+        }
+        objects = {key: value for key, value in given.items() if value is not None}
+        if not objects and values["task"] is item.task and values["run"] is item.run:
             return self.result_of(item)
+        values = {"task": values["task"], "run": values["run"], **objects}
         runner = self.runner or self.start_runner([item])
         return runner.run_now(runner.plan_of(item, **values))
 

@@ -58,17 +58,25 @@ def mt_validator(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def mt_tools(request: pytest.FixtureRequest) -> Any:
-    """Return the tools of this attempt: None = those the task selects.
+    """Return the tools that the task selects: a mapping from names to `plugin.tool_handles.TaskTool`.
 
-    An override returns an object with ``call``, ``usage``, ``calls``, ``exhausted`` and ``close``
-    (`engine.plan.ToolExecutor`).
+    An override may return a mapping from names to functions, which then are the tools of the attempt. A function takes
+    the arguments of the call by name and returns the text for the model; it runs in this process, without isolation. A
+    `TaskTool` in the mapping stays the container that it is. Names that config.yaml defines keep their description,
+    parameters and limits; other functions are described by docstring and signature. An override may also return an
+    object with ``call``, ``usage``, ``calls``, ``exhausted`` and ``close`` (`engine.plan.ToolExecutor`).
     """
     return _default(request, "mt_tools")
 
 
 @pytest.fixture
 def mt_services(request: pytest.FixtureRequest) -> Any:
-    """Return the task services of this attempt: None = those the task needs."""
+    """Return the services that the task needs: a mapping from names to `sandbox.endpoints.ServiceEndpoint`.
+
+    The addresses are those that the attempt's tools and validator see; this process cannot reach them. An override may
+    return a mapping from service names to names of running containers, which then stand in for those services: they
+    join the attempt's network, keep their state, and are never stopped. Their inputs have no effect.
+    """
     return _default(request, "mt_services")
 
 
@@ -86,7 +94,13 @@ def mt_result(
     """Return the finished attempt with its verdict (`core.record.Result`); waits for it."""
     item = _item(request, "mt_result")
     return item.evaluation.overridden_result(  # type: ignore[no-any-return]
-        item, task=mt_task, run=mt_run, client=mt_provider, validator=mt_validator, tools=mt_tools
+        item,
+        task=mt_task,
+        run=mt_run,
+        client=mt_provider,
+        validator=mt_validator,
+        tools=mt_tools,
+        services=mt_services,
     )
 
 
