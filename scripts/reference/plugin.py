@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 
 from pytest_mindtrial.plugin import fixtures, hookspecs
-from pytest_mindtrial.plugin.options import OPTIONS, Option
+from pytest_mindtrial.plugin.option_table import OPTIONS, Option
 from reference.markdown import code, page, prose, table
 
 __all__ = ["MARKERS", "fixture_list", "hook_list", "options", "readme_options"]
