@@ -46,7 +46,7 @@ def from_wire(kind: type[T], data: Mapping[str, Any]) -> T:
 
 
 def _encode(value: Any) -> Any:
-    return _encoder(type(value))(value)
+    return _encoder(cast("type", type(value)))(value)
 
 
 @functools.cache

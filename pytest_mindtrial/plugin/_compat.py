@@ -10,7 +10,8 @@ what                                why, and what happens when it is gone
 ``Item._report_sections``            captured output of an item whose report we build. Absent: it is not shown.
 ``LogXML.add_global_property``      gates as properties of junit's suite, which only a fixture can set publicly. Absent:
                                     they stand in the terminal and in the JSON only.
-``capturemanager`` suspension       gives a screen the real terminal, keyboard included. Absent: nothing is captured.
+``capturemanager`` suspension       gives a screen the real terminal, keyboard included, and lets status lines out in
+                                    the middle of an item. Absent: nothing is captured.
 ``logging-plugin`` handlers         keep log records of the engine's thread out of other items. Absent: they show.
 ==================================  =========================================================================
 
@@ -22,7 +23,7 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import pytest
@@ -34,6 +35,7 @@ __all__ = [
     "log_handlers",
     "repair_node_id",
     "shared_fixtures",
+    "uncaptured",
 ]
 
 
@@ -65,6 +67,13 @@ def terminal_for_screens(config: pytest.Config) -> Iterator[None]:
     finally:
         capture.resume_global_capture()
         capture.suspend_global_capture()
+
+
+def uncaptured(config: pytest.Config) -> AbstractContextManager[None]:
+    """Return a block in which nothing is captured, also in the middle of a test."""
+    disabled = getattr(config.pluginmanager.get_plugin("capturemanager"), "global_and_fixture_disabled", nullcontext)
+    context: AbstractContextManager[None] = disabled()
+    return context
 
 
 def captured_sections(item: pytest.Item) -> list[tuple[str, str]]:

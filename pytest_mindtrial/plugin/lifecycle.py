@@ -13,6 +13,7 @@ import pytest
 from pytest_mindtrial.plugin._compat import log_handlers
 from pytest_mindtrial.plugin.garbage import paused, set_aside
 from pytest_mindtrial.plugin.items import TaskItem
+from pytest_mindtrial.plugin.progress import start_progress
 from pytest_mindtrial.plugin.reporting import WrittenReports, write_reports
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def start(evaluation: Evaluation, session: pytest.Session) -> bool | None:
     evaluation.start_runner(items)
     evaluation.expected = len(items)
     evaluation.at_end.append(set_aside())
+    start_progress(evaluation)
     return None
 
 

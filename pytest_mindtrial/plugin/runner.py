@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
@@ -72,6 +72,7 @@ class Runner:
         self._running_ahead: dict[str, int] = {}
         self._is_closed = False
         self.inline_reasons: set[str] = set()
+        self.on_wait: Callable[[], None] = lambda: None
         self.watcher: Callable[[Result], None] | None = None
         self.outputs = Outputs(evaluation)
         self._journal: SessionJournal | None = None
@@ -102,7 +103,7 @@ class Runner:
                 providers=self._selected_providers(),
                 concurrency=self._concurrency,
                 on_result=self._finished,
-                attempts=attempt_settings(redactor, self._cache, self._budget),
+                attempts=attempt_settings(evaluation, redactor, self._cache, self._budget),
                 client_hook=self._client_from_hook,
                 validator_hook=self._validator_from_hook,
             )
@@ -126,6 +127,10 @@ class Runner:
         if self._evaluation.settings.regrade is not None:
             return []
         return [item for item in self._items if item.nodeid not in self._known]
+
+    def attempts_to_make(self) -> Counter[tuple[str, int]]:
+        """Return how many attempts the items need, by provider entry."""
+        return Counter((item.provider.name, item.provider.index) for item in self._to_run())
 
     def start(self) -> None:
         """Start the engine and the first attempts; call `prepare` first."""
@@ -301,6 +306,7 @@ class Runner:
             except concurrent.futures.TimeoutError:
                 if future.done():
                     continue
+                self.on_wait()
                 if self._engine is None or not self._engine.is_alive:
                     raise InternalError("the engine's thread has ended; this attempt has no result") from None
 
