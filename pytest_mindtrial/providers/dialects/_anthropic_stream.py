@@ -28,12 +28,12 @@ def assemble_anthropic(events: Iterable[SseEvent]) -> Mapping[str, Any]:
     assembly = _Assembly()
     for event in events:
         value = _event(event)
-        kind = value.get("type") or event.event
+        kind = str(value.get("type") or event.event)
         if kind == "message_stop":
             return assembly.message()
         if kind == "error" and (fault := error_in_reply({"type": "error", **value})) is not None:
             raise fault
-        assembly.add(str(kind), value)
+        assembly.add(kind, value)
     raise TransportError("the reply stream ended before its end mark", transient=True, cause="stream-cut")
 
 
@@ -84,17 +84,22 @@ class _Assembly:
         kind = str(delta.get("type") or "")
         if (key := _APPENDED.get(kind)) is not None:
             block.setdefault("type", key)
-            block[key] = (block.get(key) or "") + str(delta.get(key) or "")
+            block[key] = _text(block.get(key)) + _text(delta.get(key))
         elif kind == "signature_delta":
             block["signature"] = delta.get("signature")
         elif kind == "input_json_delta":
-            self._json[index] = self._json.get(index, "") + str(delta.get("partial_json") or "")
+            self._json[index] = self._json.get(index, "") + _text(delta.get("partial_json"))
         elif kind == "citations_delta":
-            block["citations"] = [*(block.get("citations") or ()), delta.get("citation")]
+            known = block.get("citations")
+            block["citations"] = [*(known if isinstance(known, list) else ()), delta.get("citation")]
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _index(value: Mapping[str, Any]) -> int:

@@ -159,11 +159,11 @@ def _add_details(known: list[Any], arriving: Any) -> None:
     """Append reasoning details; adjacent texts and adjacent summaries become one entry, everything else stays apart."""
     for entry in arriving if isinstance(arriving, list) else ():
         last = known[-1] if known else None
-        key = _MERGED_DETAILS.get(entry.get("type", "")) if isinstance(entry, Mapping) else None
+        key = _MERGED_DETAILS.get(str(entry.get("type"))) if isinstance(entry, Mapping) else None
         if key is None or not isinstance(last, dict) or last.get("type") != entry["type"]:
             known.append(dict(entry) if isinstance(entry, Mapping) else entry)
             continue
-        last[key] = (last.get(key) or "") + (entry.get(key) or "")
+        last[key] = "".join(text for text in (last.get(key), entry.get(key)) if isinstance(text, str))
         for name, value in entry.items():
             if last.get(name) is None:
                 last[name] = value

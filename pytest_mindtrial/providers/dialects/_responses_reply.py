@@ -81,7 +81,7 @@ def assemble_responses(events: Iterable[SseEvent]) -> Mapping[str, Any]:
         if event.data.strip() == "[DONE]":
             break
         value = _event(event)
-        kind = value.get("type") or event.event
+        kind = str(value.get("type") or event.event)
         if kind == "error" and (fault := error_in_reply({"type": "error", **value})) is not None:
             raise fault
         response = value.get("response")

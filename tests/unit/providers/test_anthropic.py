@@ -320,7 +320,7 @@ def test_one_cache_breakpoint_on_the_longest_stable_part(prompt: Prompt, place: 
 
 def assembled(*events: dict[str, Any], end: bool = True) -> Any:
     listed = [*events, {"type": "message_stop"}] if end else [*events]
-    return DIALECT.assemble([SseEvent(item.get("type", ""), json.dumps(item)) for item in listed])
+    return DIALECT.assemble([SseEvent(str(item.get("type", "")), json.dumps(item)) for item in listed])
 
 
 def start(**message: Any) -> dict[str, Any]:
@@ -433,3 +433,10 @@ def test_error_objects_in_a_good_reply_are_faults() -> None:
     assert fault is not None
     assert fault.transient is True
     assert DIALECT.fault(reply()) is None
+
+
+def test_odd_values_in_a_stream_count_as_nothing() -> None:
+    cited = {"type": "citations_delta", "citation": {"n": 1}}
+    odd = block(0, {"type": "text", "text": True, "citations": 5}, {"type": "text_delta", "text": "a"}, cited)
+    got = assembled(start(), *odd, {"type": ["odd"]}, {"type": "message_delta", "delta": 5, "usage": "x"})
+    assert got["content"] == [{**text("a"), "citations": [{"n": 1}]}]

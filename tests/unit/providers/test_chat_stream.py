@@ -179,3 +179,11 @@ def test_error_events_end_the_stream() -> None:
     with pytest.raises(ApiError) as caught:
         assemble_chat([SseEvent("error", json.dumps({"message": "m", "type": "server_error"}))])
     assert (caught.value.transient, caught.value.cause) == (True, "server_error")
+
+
+def test_reasoning_details_of_odd_types_stay_apart_and_odd_texts_count_as_nothing() -> None:
+    odd, text = {"type": ["x"], "text": "a"}, {"type": "reasoning.text", "text": 5}
+    got = message(
+        {"reasoning_details": [odd]}, {"reasoning_details": [text]}, {"reasoning_details": [{**text, "text": "b"}]}
+    )
+    assert got["reasoning_details"] == [odd, {"type": "reasoning.text", "text": "b"}]

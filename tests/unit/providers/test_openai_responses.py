@@ -258,7 +258,15 @@ def test_the_terminal_event_carries_the_response(kind: str) -> None:
 
 def test_a_stream_without_its_terminal_event_is_cut() -> None:
     created = {"type": "response.created", "response": reply("in_progress")}
-    for events in ([created], [created, SseEvent("", "[DONE]")], [], [SseEvent("x", "{bro")], [SseEvent("x", "[]")]):
+    odd = SseEvent("", '{"type": ["response.completed"], "response": {}}')
+    for events in (
+        [created],
+        [created, SseEvent("", "[DONE]")],
+        [],
+        [SseEvent("x", "{bro")],
+        [SseEvent("x", "[]")],
+        [odd],
+    ):
         with pytest.raises(TransportError) as caught:
             assembled(*events)
         assert (caught.value.transient, caught.value.cause) == (True, "stream-cut")
