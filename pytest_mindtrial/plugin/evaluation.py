@@ -263,12 +263,15 @@ class Evaluation:
         from pytest_mindtrial.plugin.handles import as_client, as_validator
         from pytest_mindtrial.plugin.tool_handles import as_services, as_tools
 
-        given = {
-            "client": as_client(values["client"]),
-            "validator": as_validator(values["validator"]),
-            "tools": as_tools(values["tools"], values["task"], item.suite_config),
-            "services": as_services(values["services"], item.suite_config),
-        }
+        try:
+            given = {
+                "client": as_client(values["client"]),
+                "validator": as_validator(values["validator"]),
+                "tools": as_tools(values["tools"], values["task"], item.suite_config),
+                "services": as_services(values["services"], item.suite_config),
+            }
+        except TypeError as error:
+            pytest.fail(str(error), pytrace=False)
         objects = {key: value for key, value in given.items() if value is not None}
         if not objects and values["task"] is item.task and values["run"] is item.run:
             return self.result_of(item)

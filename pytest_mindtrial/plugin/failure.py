@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_mindtrial.core.display import safe_text
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.core.values import Kind
+from pytest_mindtrial.validators.nearest import nearest_accepted
 
 if TYPE_CHECKING:
     from _pytest._io import TerminalWriter
@@ -27,6 +28,8 @@ __all__ = ["FailureText", "answer_diff", "failure_text", "report_sections", "ver
 
 _VERDICT_CHARS = 100
 _BLOCK_CHARS = 4_000
+_HINTED_LINES = 5
+_HINTED_CHARS = 300
 _SECTION_CHARS = 8_000
 _RUNNER_ORDER = re.compile(r"^([ \t]*)(::|##\[)", re.MULTILINE)
 
@@ -115,12 +118,17 @@ def _short_choices(result: Result) -> str:
 
 
 def nearest_answer(result: Result) -> Any:
-    """Return the accepted answer that is most like the answer, in the compared form."""
-    want = result.want or ()
-    if len(want) < 2:
-        return want[0] if want else None
-    got = _text(result.got)
-    return max(want, key=lambda each: difflib.SequenceMatcher(None, got[:2000], _text(each)[:2000]).ratio())
+    """Return the accepted answer that is most like the answer, in the compared form; None when there is none."""
+    nearest = nearest_accepted(result.got, result.want or ())
+    return nearest.value if nearest else None
+
+
+def _formatting_note(result: Result) -> list[str]:
+    """Say when white space, case and punctuation alone make the difference: often the rules are too strict."""
+    nearest = nearest_accepted(result.got, result.want or ())
+    if nearest is None or not nearest.passes_without_formatting:
+        return []
+    return ["note:  it would pass if white space, case and punctuation were ignored"]
 
 
 def _short(value: Any) -> str:
@@ -149,6 +157,8 @@ def _failed_block(result: Result) -> list[str]:
     if validation is not None:
         lines += ["", f"rule:  {validation.validator or validation.method}"]
         lines += _labelled("why:   ", validation.explanation)
+        if validation.method == "exact":
+            lines += _formatting_note(result)
     answer = result.answer
     if answer is not None:
         marks = [word for word in ("repaired", "coerced", "truncated") if getattr(answer, word)]
@@ -166,11 +176,24 @@ def answer_diff(result: Result) -> str:
 
 
 def _diff(expected: str, got: str) -> list[str]:
+    """Return a line diff; pairs of short lines also show where they differ. Work is bounded by the cut."""
     old, new = _cut(expected).splitlines() or [""], _cut(got).splitlines() or [""]
-    lines = []
-    for line in difflib.ndiff(old, new):
-        lines.append("  " + safe_text(line.rstrip("\n")))
-    return lines
+    lines: list[str] = []
+    for tag, start, end, new_start, new_end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        before, after = old[start:end], new[new_start:new_end]
+        if tag == "equal":
+            lines += [f"  {line}" for line in before]
+        elif len(before) == len(after) <= _HINTED_LINES and max(map(len, before + after)) <= _HINTED_CHARS:
+            lines += [
+                line.rstrip("\n") for pair in zip(before, after, strict=True) for line in difflib.ndiff(*_each(pair))
+            ]
+        else:
+            lines += [*(f"- {line}" for line in before), *(f"+ {line}" for line in after)]
+    return [f"  {safe_text(line)}" for line in lines]
+
+
+def _each(pair: tuple[str, str]) -> tuple[list[str], list[str]]:
+    return [pair[0]], [pair[1]]
 
 
 def _cut(text: str) -> str:

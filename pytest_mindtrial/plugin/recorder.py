@@ -83,9 +83,14 @@ class Recorder:
 
         self._written = finish(evaluation, session, int(exitstatus), self._interrupted)
 
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+    def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> None:
         """Print the table of results and where the reports are."""
         evaluation = active_evaluation(self._config)
+        if evaluation is None and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+            from pytest_mindtrial.plugin.hints import missed_file_hint
+
+            if hint := missed_file_hint(self._config):
+                terminalreporter.write_line(hint)
         if evaluation is None or self._written is None:
             return
         from pytest_mindtrial.plugin.terminal import print_summary

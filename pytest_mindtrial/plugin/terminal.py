@@ -6,7 +6,7 @@ Does not compute statistics (``results/summary.py``).
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,8 @@ def header_lines(evaluation: Evaluation, items: Sequence[pytest.Item]) -> list[s
         evaluation.note(resume.summary())
     tasks = {(item.path, item.task.name) for item in ours}
     runs = {(item.suite_config.path, item.run_key) for item in ours}
-    parts = [f"mindtrial: {len(tasks)} tasks × {len(runs)} runs → {len(ours)} items"]
+    counts = f"{_count(tasks, 'task')} × {_count(runs, 'run')} → {_count(ours, 'item')}"
+    parts = [f"mindtrial: {counts}"]
     if not config.option.collectonly:
         parts += [
             f"seed {evaluation.seed[:8]}{'…' if len(evaluation.seed) > 8 else ''}",
@@ -70,12 +71,18 @@ def print_summary(reporter: Any, evaluation: Evaluation, written: WrittenReports
     if runner is not None and runner.exhausted:
         left = evaluation.expected - len(evaluation.results)
         reporter.write_line(f"not run: {left} items: {runner.exhausted}", red=True, bold=True)
+    if evaluation.final_info is not None and not evaluation.final_info.is_complete:
+        reporter.write_line(f"incomplete: {evaluation.final_info.incomplete_reason}", red=True, bold=True)
     for note in runner.notes if runner is not None else ():
         reporter.write_line(note)
     for name, path in written.paths:
         reporter.write_line(f"{name + ':':<9}{_shown(evaluation, path)}")
     for problem in written.problems:
         reporter.write_line(f"not written: {problem}", red=True, bold=True)
+
+
+def _count(things: Collection[object], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
 
 
 def _shown(evaluation: Evaluation, path: Path) -> str:

@@ -165,7 +165,7 @@ def test_header_and_summary(project):
     result = project.run("tasks.yaml", "--mt-seed=0123456789abcdef")
     result.stdout.fnmatch_lines(
         [
-            "mindtrial: 2 tasks × 1 runs → 2 items · seed 01234567… · concurrency 10 · results → results",
+            "mindtrial: 2 tasks × 1 run → 2 items · seed 01234567… · concurrency 10 · results → results",
             "*= mindtrial =*",
             "*provider*run*passed*",
             "*mock*good*2*0*0*0*100*",
@@ -176,3 +176,16 @@ def test_header_and_summary(project):
 def test_quiet_shows_no_header(project):
     project.suite()
     assert "concurrency" not in project.run("tasks.yaml", "-q").stdout.str()
+
+
+def test_a_walk_past_a_task_file_says_how_to_run_it(project):
+    project.suite()
+    result = project.run()
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    result.stdout.fnmatch_lines(["mindtrial: tasks.yaml was not run*pytest tasks.yaml"])
+
+
+def test_a_walk_with_tests_gives_no_hint(project):
+    project.suite()
+    project.write("test_x.py", "def test_x():\n    pass\n")
+    assert "was not run" not in project.run().stdout.str()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ET
 
 SUITE = """\
@@ -103,3 +104,25 @@ def test_xfail_marks_and_skip_marks_of_a_conftest_are_obeyed(project):
     result = project.run("tasks.yaml")
     result.assert_outcomes(passed=2, xfailed=1, skipped=1)
     assert "broken" not in project.kinds()
+
+
+def test_a_failure_says_when_only_the_format_is_wrong(project):
+    project.mock({"answers": {"right": "P.a r-i s"}}, SUITE)
+    result = project.run("tasks.yaml", "-k", "right")
+    result.stdout.fnmatch_lines(["note:  it would pass if white space, case and punctuation were ignored"])
+
+
+def test_long_answers_are_compared_line_by_line(project):
+    lines = [f"line {number}" for number in range(300)]
+    changed = [*lines[:150], "other", *lines[151:]]
+    tasks = [
+        {
+            "name": "long",
+            "prompt": "q",
+            "response-result-format": "lines",
+            "expected-result": "\n".join(lines),
+        }
+    ]
+    project.mock({"answers": {"long": "\n".join(changed)}}, json.dumps({"task-config": {"tasks": tasks}}))
+    result = project.run("tasks.yaml")
+    result.stdout.fnmatch_lines(["  - line 150", "  + other"])

@@ -32,6 +32,7 @@ def test_x_stops_and_the_report_says_incomplete(project):
     assert 6 <= len(finished) <= 6 + 2 * 4
     page = (project.path / "results/out.html").read_text(encoding="utf-8")
     assert "6 of 60 items were reported" in page
+    result.stdout.fnmatch_lines(["incomplete: stopping after 1 failures; 6 of 60 items were reported"])
 
 
 def test_x_never_starts_far_ahead(project):
