@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.server import ANSWER
 
-_PROMPT = (
+PROMPT = (
     "Item {number}: what is 40 + 2? Think about it as long as you like, and remember that the question may be easier "
     "than it looks. Numbers are written with digits. There is no trick, no unit, and no rounding to be done here."
 )
@@ -24,7 +24,7 @@ def write_suite(folder: Path, tasks: int, *, answer: str = ANSWER) -> None:
     for number in range(max(tasks, 1)):
         lines += [
             f'    - name: "item {number}"',
-            f'      prompt: "{_PROMPT.format(number=number)}"',
+            f'      prompt: "{PROMPT.format(number=number)}"',
             '      response-result-format: "a number"',
             f'      expected-result: "{answer}"',
             '      suite: "benchmark"',

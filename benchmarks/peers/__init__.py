@@ -1,0 +1,1 @@
+"""The same tasks on the same service by other tools; see README.md."""
