@@ -146,7 +146,7 @@ class Policy:
         """Run ``send`` under the limits, again after transient errors; see `providers.base.RequestPolicy`."""
         purpose = self._purpose or purpose
         cache = self._hooks.cache if cache_key is not None else None
-        key = {**(cache_key or {}), "repeat": current_repeat.get()}
+        key = {**(cache_key or {}), "repeat": current_repeat.get()} if cache is not None else {}
         if cache is not None and (known := await cache.get(key)) is not None:
             record = _record(known, turn, 1, purpose, cached=True)
             _read(read, known, (record,))

@@ -49,7 +49,7 @@ def print_plan(evaluation: Evaluation, items: list[TaskItem]) -> None:
     resume = evaluation.resume_of(items)
     reused = resume.reused() if resume is not None else {}
     left = [item for item in items if item.nodeid not in reused]
-    journal, past = _past(evaluation)
+    learned_from, past = _past(evaluation)
     unknown: list[str] = []
     planned = [part for item in left for part in _planned(item, unknown)]
     forecasts = forecast_runs(planned, past)
@@ -57,24 +57,45 @@ def print_plan(evaluation: Evaluation, items: list[TaskItem]) -> None:
     reporter.section("mindtrial plan (nothing was sent)")
     for line in _table(forecasts):
         reporter.write_line(line)
-    for line in _notes(evaluation, forecasts, left, journal, unknown):
+    for line in _notes(evaluation, forecasts, left, learned_from, unknown):
         reporter.write_line(line)
 
 
-def _past(evaluation: Evaluation) -> tuple[Path | None, Sequence[Result]]:
-    """Return the journal that the forecast learns from, and its results."""
+def _past(evaluation: Evaluation) -> tuple[list[Path], list[Result]]:
+    """Return the files that the forecast learns from, and their results: the history, and a journal."""
+    settings = evaluation.settings
+    journal = settings.plan_journal or settings.resume
+    found = Outputs(evaluation).journal
+    files: list[Path] = []
+    past: list[Result] = []
+    try:
+        if settings.history is not None and settings.history.is_file():
+            past += _history(settings.history)
+            files.append(settings.history)
+        if journal is not None or found.is_file():
+            past += _journal(journal or found, is_given=journal is not None)
+            files.append(journal or found)
+    except ResultsError as error:
+        raise pytest.UsageError(str(error)) from None
+    return files, past
+
+
+def _journal(path: Path, *, is_given: bool) -> Sequence[Result]:
     from pytest_mindtrial.results.journal_reader import read_journal
 
-    settings = evaluation.settings
-    journal = settings.plan_journal or settings.resume or Outputs(evaluation).journal
-    if not journal.is_file():
-        return None, ()
     try:
-        return journal, read_journal(journal).results
-    except ResultsError as error:
-        if settings.plan_journal is None and settings.resume is None:
-            return None, ()
-        raise pytest.UsageError(str(error)) from None
+        return read_journal(path).results
+    except ResultsError:
+        if is_given:
+            raise
+        return ()
+
+
+def _history(path: Path) -> Sequence[Result]:
+    from pytest_mindtrial.results.history import open_history
+
+    with open_history(path) as history:
+        return history.token_counts()
 
 
 def _planned(item: TaskItem, unknown: list[str]) -> Iterator[PlannedItem]:
@@ -164,11 +185,12 @@ def _notes(
     evaluation: Evaluation,
     forecasts: Sequence[RunForecast],
     items: Sequence[TaskItem],
-    journal: Path | None,
+    learned_from: Sequence[Path],
     unknown: Iterable[str],
 ) -> Iterator[str]:
     yield from _totals(forecasts)
-    yield f"learned from: {evaluation.shown(journal) if journal else 'nothing; no earlier journal was found'}"
+    files = ", ".join(map(evaluation.shown, learned_from))
+    yield f"learned from: {files or 'nothing; no earlier journal was found'}"
     without = [f"{forecast.provider} {forecast.run}" for forecast in forecasts if forecast.cost is None]
     if without:
         yield f"not known: the prices of {', '.join(without)}"

@@ -107,5 +107,4 @@ class Regrading:
             repeat=item.repeat,
             source=str(item.task.position).partition(" ")[0] if item.task.position else "",
             previous=PreviousVerdict(stored.kind, stored.validation) if stored is not None else None,
-            reused_from=self._evaluation.shown(self._journal),
         )

@@ -16,7 +16,8 @@ from typing import Any
 
 from pytest_mindtrial.core.errors import ResultsError
 from pytest_mindtrial.core.ids import content_digest
-from pytest_mindtrial.core.record import Result
+from pytest_mindtrial.core.record import AnswerRecord, Result
+from pytest_mindtrial.core.values import Kind, Usage
 from pytest_mindtrial.results.costs import candidate_cost, candidate_tokens, judge_cost
 from pytest_mindtrial.results.history_schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION
 
@@ -182,6 +183,21 @@ class History:
             "FROM evaluation LEFT JOIN result ON id = evaluation_id GROUP BY id ORDER BY id"
         )
         return [RecordedEvaluation(*row) for row in rows]
+
+    def token_counts(self) -> list[Result]:
+        """Return the decided results that reported tokens, oldest first, as far as the file keeps them.
+
+        They hold names, kind and the candidate's counters: enough for a forecast, no answers.
+        """
+        rows = self._connection.execute(
+            "SELECT provider, run, task, trace_id, kind, input_tokens, output_tokens FROM result "
+            "WHERE kind IN ('Passed', 'Failed') AND input_tokens IS NOT NULL AND output_tokens IS NOT NULL "
+            "ORDER BY evaluation_id, provider, run, task, repeat"
+        )
+        return [
+            Result(trace_id, Kind(kind), task, provider, run, answer=AnswerRecord("", "", None, usage=Usage(into, out)))
+            for provider, run, task, trace_id, kind, into, out in rows
+        ]
 
     def forget(self, evaluation_id: int) -> bool:
         """Delete one evaluation; False when there is none with this id."""

@@ -140,3 +140,32 @@ def test_a_task_file_in_the_place_of_the_journal_is_explained(project):
     result = project.run("--mt-plan", "tasks.yaml")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --mt-plan: tasks.yaml is a task file, not a journal; write --mt-plan=*"])
+
+
+def test_the_history_file_is_learned_from(project):
+    project.mock({"behaviour": "perfect", "tokens": {"input": 60, "output": 40}}, tasks())
+    project.run("tasks.yaml", "--mt-history=history.db").assert_outcomes(passed=3)
+    project.mock({"behaviour": "perfect"}, tasks())
+    result = project.run("tasks.yaml", "--mt-plan", "--mt-history=history.db", "--mt-output-dir=elsewhere")
+    result.stdout.fnmatch_lines(["mock      m * 3 from earlier results", "learned from: history.db"])
+    project.write("history.db", "this is no history")
+    result = project.run("tasks.yaml", "--mt-plan", "--mt-history=history.db")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: *history.db*"])
+
+
+def test_a_file_that_only_looks_like_the_journal_is_left_alone(project):
+    project.mock({"behaviour": "perfect"}, tasks())
+    project.write("results/out.journal.jsonl", "not a journal\n")
+    result = project.run("tasks.yaml", "--mt-plan")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["mock      m * 3 from sizes alone"])
+
+
+def test_tools_and_missing_judges_are_said_to_be_unknown(project):
+    tool = {"name": "calc", "image": "calc", "description": "d", "parameters": {"type": "object"}}
+    text = json.dumps({"config": {"tools": [tool]}})[12:-2]
+    config = CONFIG + "  tools: " + text.partition(": ")[2] + "\n"
+    project.suite(tasks(1, t0={"tool-selector": {"tools": [{"name": "calc"}]}}), config)
+    result = project.run("tasks.yaml", "-m", "mock", "--mt-plan")
+    result.stdout.fnmatch_lines(["not known: how often tools are called: *"])

@@ -162,6 +162,25 @@ def test_mistakes_are_usage_errors(project, options, message):
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
 
 
+def test_two_workers_take_over_what_is_finished_and_share_the_cache(project):
+    from tests.runs.test_http import completion, config
+
+    with Loopback() as server:
+        server.respond(lambda request: json_reply(completion("x")))
+        project.suite(tasks(4), config(server))
+        project.run("tasks.yaml::t0[openai-mini]", "tasks.yaml::t1[openai-mini]").assert_outcomes(passed=2)
+        options = ("tasks.yaml", "-n2", f"--mt-resume={JOURNAL}", "--mt-cache=cache")
+        result = project.run_process(*options)
+        result.assert_outcomes(passed=4)
+        result.stdout.fnmatch_lines([f"reused: 2 of 4 results from {JOURNAL}*"])
+        assert len(server.requests) == 4
+        assert len(project.entries()) == 4
+        project.run_process("tasks.yaml", "-n2", "--mt-cache=cache").assert_outcomes(passed=4)
+        assert len(server.requests) == 6  # t0 and t1 were not made with a cache
+        attempts = [attempt["nodeid"] for attempt in project.attempts() if not attempt.get("reused_from")]
+        assert len(attempts) == 8
+
+
 def test_killed_twenty_times_every_finished_attempt_is_used_again_and_none_is_made_twice(project):
     count, dice = 240, random.Random(20)
     project.mock({"behaviour": "perfect", "delay": "10ms"}, tasks(count))

@@ -10,7 +10,7 @@ function renderReport() {
     el("section", { class: "panel", id: "analysis", "aria-label": "Analysis", hidden: true }),
     el("section", { class: "panel", id: "results", "aria-label": "Task results" }),
     el("footer", {}, `${EVALUATION.app_name} ${EVALUATION.app_version}`, EVALUATION.created_at ? ` · ${EVALUATION.created_at}` : "",
-      INDEX.cut ? ` · ${INDEX.cut}` : "", INDEX.spending.map((note) => ` · ${note}`)));
+      INDEX.cut ? ` · ${INDEX.cut}` : ""));
   renderSummary();
   renderRepeats();
   renderResults();

@@ -12,6 +12,7 @@ function renderHead() {
       fact("Seed", EVALUATION.seed && el("span", { class: "mono" }, EVALUATION.seed)),
       fact("Results", EVALUATION.expected === null ? integer(reported) : `${integer(reported)} of ${integer(EVALUATION.expected)}`),
       fact("Concurrency", EVALUATION.concurrency === null ? "" : `${EVALUATION.concurrency} per provider`)),
+    INDEX.spending.length ? el("ul", { class: "sub", id: "spending" }, INDEX.spending.map((note) => el("li", {}, sentence(note)))) : null,
     EVALUATION.is_complete ? null : el("p", { class: "banner", role: "status", id: "incomplete" },
       el("strong", {}, "Incomplete. "),
       `${sentence(EVALUATION.incomplete_reason || "the session ended early")}. `,

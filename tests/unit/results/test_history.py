@@ -10,7 +10,7 @@ import pytest
 
 from pytest_mindtrial.core.errors import ResultsError
 from pytest_mindtrial.core.record import Result
-from pytest_mindtrial.core.values import Kind
+from pytest_mindtrial.core.values import Kind, Usage
 from pytest_mindtrial.results.history import FlakyTask, History, StaleTask, TrendPoint, open_history
 from tests.support.sample_results import HOSTILE, attempt, awkward, full
 
@@ -181,3 +181,10 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     ]:
         with pytest.raises(ResultsError, match=message), open_history(file):
             pass
+
+
+def test_token_counts_of_decided_results_come_back(history: History) -> None:
+    history.add(night(1, P, F, E, S), recorded_at=NOW)
+    history.add([attempt("t0", P, tokens=None)], recorded_at=NOW)
+    found = [(item.task, item.kind, item.answer.usage) for item in history.token_counts() if item.answer]
+    assert found == [("t0", P, Usage(1000, 500)), ("t1", F, Usage(1000, 500))]
