@@ -1,4 +1,4 @@
-"""What a session gives to its engine: files with downloads, response cache, spending limit.
+"""What a session gives to its engine: files with downloads, response cache, spending limit, sandboxes.
 
 Does not start anything. Source: design 3; spec mindtrial 2.7.
 """
@@ -17,7 +17,10 @@ from pytest_mindtrial.suite.files import FileStore
 if TYPE_CHECKING:
     from pytest_mindtrial.engine.budget import SpendingLimit
     from pytest_mindtrial.engine.cache import CacheMode, ResponseCache
+    from pytest_mindtrial.plugin.evaluation import Evaluation
     from pytest_mindtrial.plugin.options import Settings
+    from pytest_mindtrial.sandbox.hub import SandboxHub
+    from pytest_mindtrial.suite.model import Config
 
 __all__ = ["attempt_settings", "response_cache"]
 
@@ -35,13 +38,24 @@ def response_cache(settings: Settings, redactor: Redactor) -> ResponseCache | No
     return ResponseCache(settings.cache, cast("CacheMode", settings.cache_mode), redactor)
 
 
-def attempt_settings(redactor: Redactor, cache: ResponseCache | None, budget: SpendingLimit | None) -> AttemptSettings:
+def attempt_settings(
+    evaluation: Evaluation, redactor: Redactor, cache: ResponseCache | None, budget: SpendingLimit | None
+) -> AttemptSettings:
     """Return the settings of all attempts of a session."""
     is_offline = cache is not None and cache.is_read_only
     return AttemptSettings(
+        sandbox=lambda config: _hub(evaluation, config),
         clients=ClientSettings(hooks=PolicyHooks(budget=budget, cache=cache), redactor=redactor),
         files=FileStore(_refuse if is_offline else _download),
     )
+
+
+def _hub(evaluation: Evaluation, config: Config) -> SandboxHub:
+    from pytest_mindtrial.sandbox.hub import SandboxHub  # only suites with containers need it
+    from pytest_mindtrial.sandbox.settings import SandboxSettings
+
+    # Under xdist the controller has swept (``plugin/orphans.py``).
+    return SandboxHub(config, SandboxSettings(pull=evaluation.settings.docker_pull, sweep=not evaluation.is_worker))
 
 
 def _download(url: str) -> bytes:

@@ -7,7 +7,7 @@ anything (``plugin/lanes.py``). Source: spec pytest 4.1.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,6 +85,15 @@ class TaskIds:
         """Return the task of an item; reads the suite."""
         suite = self._evaluation.load_suite(identity.path, identity.config)
         return next((task for task in suite.tasks if _task_part(task.name) == identity.name), None)
+
+    def tasks(self, identities: Iterable[ItemIdentity]) -> Iterator[Task]:
+        """Yield the tasks of items, each once; reads the suites."""
+        names: dict[Path, tuple[Config, set[str]]] = {}
+        for identity in identities:
+            names.setdefault(identity.path, (identity.config, set()))[1].add(identity.name)
+        for path, (config, wanted) in names.items():
+            suite = self._evaluation.load_suite(path, config)
+            yield from (task for task in suite.tasks if _task_part(task.name) in wanted)
 
     def _path(self, file: str) -> Path:
         return self._evaluation.pytest_config.rootpath / file

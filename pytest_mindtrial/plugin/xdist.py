@@ -152,6 +152,7 @@ class XdistHooks:
         from pytest_mindtrial.plugin.evaluation import evaluation_of
         from pytest_mindtrial.plugin.lane_keys import TaskIds
         from pytest_mindtrial.plugin.lanes import plan_lanes
+        from pytest_mindtrial.plugin.orphans import sweep_before
 
         evaluation = evaluation_of(self._config)
         task_ids = TaskIds(evaluation)
@@ -161,10 +162,12 @@ class XdistHooks:
             return self._lanes
         evaluation.expected = count
         self._unreported = {ids[place] for lane in self._lanes for place in lane}
-        for nodeid in ids:
-            identity = task_ids.identity(nodeid)
-            if identity is not None and identity.path not in evaluation.suite_paths:
+        identities = [identity for identity in map(task_ids.identity, ids) if identity is not None]
+        for identity in identities:
+            if identity.path not in evaluation.suite_paths:
                 evaluation.suite_paths.append(identity.path)
+        for problem in sweep_before(task_ids, identities):
+            evaluation.note(problem)
         evaluation.controller = Controller(evaluation, task_ids, ids)
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None and self._config.option.verbose >= 0:
