@@ -155,7 +155,7 @@ OPTIONS: tuple[Option, ...] = (
         "plan",
         "optional-path",
         "Print a forecast of requests, tokens and cost, and send nothing. It is learned from the journal that is given "
-        "or found in the output directory, else made from sizes and limits.",
+        "or found in the output directory and from --mt-history, else made from sizes and limits.",
         "JOURNAL",
     ),
     Option(
