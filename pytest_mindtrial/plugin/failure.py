@@ -42,6 +42,9 @@ class Crash:
     lineno: int
     message: str
 
+    def __str__(self) -> str:
+        return self.message  # what pytest 8 prints under --tb=line
+
 
 class FailureText:
     """A failure as pytest prints it; duck-typed like pytest's own so that nothing private is needed.

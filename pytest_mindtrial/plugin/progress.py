@@ -273,4 +273,5 @@ def _live_screen(config: pytest.Config) -> LiveScreen:
 def _is_plain(reporter: Any) -> bool:
     """Tell whether output is a log rather than a screen."""
     in_ci = bool(os.environ.get("CI") or os.environ.get("BUILD_NUMBER"))
-    return in_ci or os.environ.get("TERM", "dumb") == "dumb" or not reporter.isatty()
+    # A truth value in pytest 8.0, one that can be called as well since then.
+    return in_ci or os.environ.get("TERM", "dumb") == "dumb" or not reporter.isatty
