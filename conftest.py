@@ -1,8 +1,8 @@
-"""Fixtures and rules of the whole test suite: what a test needs from the machine, and what happens when it is missing.
+"""Fixtures and rules of the whole test suite: what a test needs of the machine, and what happens when it is missing.
 
-A test says what it needs by a marker (``docker``, ``browser``, ``local_model``, ``conformance``). Where that is missing
-the test is skipped with the reason; where ``CI`` is set it fails, so that a green CI never means "not looked at".
-Probes run once, and only when a selected test asks.
+A test says what it needs by a marker (``docker``, ``browser``, ``local_model``, ``conformance``, ``compat``). Where it
+is missing the test is skipped with the reason; where ``CI`` is set it fails, so that a green CI never means "not looked
+at". Probes run once, and only when a selected test asks.
 """
 
 from __future__ import annotations
@@ -60,11 +60,18 @@ def _is_importable(name: str) -> bool:
         return False
 
 
+def missing_compat() -> str | None:
+    if list((Path(__file__).parent / ".venv-compat").glob(".made-*")):
+        return None
+    return "no .venv-compat; scripts/compat makes it"
+
+
 NEEDS: dict[str, Callable[[], str | None]] = {
     "docker": functools.cache(missing_docker),
     "browser": functools.cache(missing_browser),
     "local_model": functools.cache(missing_local_model),
     "conformance": functools.cache(missing_sdks),
+    "compat": functools.cache(missing_compat),
 }
 
 

@@ -61,7 +61,8 @@ class HtmlHooks:
         properties = dict(getattr(report, "user_properties", ()))
         if "mt_trace_id" in properties:
             # A task's name is the suite's text, and pytest-html would take it for markup.
-            cells[1] = f'<td class="col-testId">{escape(report.nodeid)}</td>'
+            phase = "" if report.when == "call" else f"::{report.when}"
+            cells[1] = f'<td class="col-testId">{escape(report.nodeid + phase)}</td>'
         cells[_AFTER_TEST:_AFTER_TEST] = [f"<td>{escape(text)}</td>" for text in _row(properties)]
 
     @pytest.hookimpl(wrapper=True)
