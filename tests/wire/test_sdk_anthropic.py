@@ -22,15 +22,18 @@ from anthropic.types.message_create_params import MessageCreateParamsNonStreamin
 from pydantic import TypeAdapter
 
 from pytest_mindtrial.core.secret import Secret
+from pytest_mindtrial.providers.base import ModelClient, Turn
 from pytest_mindtrial.providers.profiles import profile_of
 from pytest_mindtrial.providers.schema_adaptation import for_anthropic
 from pytest_mindtrial.providers.structure import wrapper_schema
 from pytest_mindtrial.providers.transport import auth_headers
+from tests.support.loopback import Loopback
 from tests.support.said import Call, Said, wrapped
 from tests.support.sdk import asked, check_type, normalised, plain, strict_adapter
 from tests.support.vendor_forms import FORMS, speak
 from tests.support.wire_bodies import opened, requests_of
-from tests.support.wire_cases import WITH_TOOLS
+from tests.support.wire_cases import PLAIN, WITH_TOOLS
+from tests.wire.conftest import Talk
 
 pytestmark = pytest.mark.conformance
 
@@ -142,3 +145,17 @@ SCHEMAS: dict[str, Any] = {
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_schemas_are_adapted_as_the_sdk_does(name: str) -> None:
     assert for_anthropic(SCHEMAS[name]) == transform_schema(SCHEMAS[name])
+
+
+def test_the_version_and_the_credentials_can_be_those_of_the_sdk(server: Loopback, talk: Talk) -> None:
+    server.script(speak(FORM, Said(wrapped()), stream=True))
+
+    async def work(client: ModelClient) -> Turn:
+        return await client.start(PLAIN).next_turn()
+
+    headers = {"anthropic-version": "2026-10-21", "Authorization": "Bearer sk-1"}
+    assert talk("anthropic", work, key=None, headers=headers).text == wrapped()
+    (seen,) = server.requests
+    assert seen.headers["anthropic-version"] == "2026-10-21"
+    assert seen.headers["authorization"] == "Bearer sk-1"
+    assert "x-api-key" not in seen.headers
