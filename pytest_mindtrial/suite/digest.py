@@ -22,6 +22,7 @@ from pytest_mindtrial.suite.model import (
     JudgePrompt,
     JudgeSelection,
     Provider,
+    Rules,
     Run,
     Task,
 )
@@ -131,23 +132,37 @@ class Definitions:
 
 def task_parts(task: Task, files: FileDigest = file_digest) -> dict[str, str]:
     """Return the parts that a task file decides; what is absent has no part."""
-    rules = asdict(task.rules)
-    judge = rules.pop("judge")
-    prompt = judge.pop("prompt")
     values = {
         "name": task.name,
         "prompt": task.prompt,
         "response-result-format": task.response_format,
         "expected-result": task.expected,
-        "validation-rules": [rules, judge],
-        "judge-prompt": None if task.rules.judge.prompt == JudgePrompt() else prompt,
         "system-prompt": task.system_prompt,
         "files": [[file.name, file.type, file.image_detail, file.access, files(file)] for file in task.files],
         "tool-selector": [asdict(tool) for tool in task.tools],
         "service-inputs": task.service_inputs,
         "max-turns": task.max_turns,
     }
-    return {name: _short(value) for name, value in values.items() if value or name in ("prompt", "expected-result")}
+    parts = {name: _short(value) for name, value in values.items() if value or name in ("prompt", "expected-result")}
+    has_own_prompt = task.rules.judge.prompt != JudgePrompt()
+    return parts | (_judge_prompt_rules(task.rules) if has_own_prompt else _plain_rules(task.rules))
+
+
+@lru_cache(maxsize=1024)
+def _plain_rules(rules: Rules) -> Mapping[str, str]:
+    """Return the part of rules without a prompt of their own: texts and truth values; thousands of tasks share few."""
+    return _rules_parts(rules)
+
+
+def _judge_prompt_rules(rules: Rules) -> Mapping[str, str]:
+    return _rules_parts(rules) | {"judge-prompt": _short(asdict(rules.judge.prompt))}
+
+
+def _rules_parts(rules: Rules) -> dict[str, str]:
+    facts = asdict(rules)
+    judge = facts.pop("judge")
+    del judge["prompt"]
+    return {"validation-rules": _short([facts, judge])}
 
 
 def run_parts(run: Run) -> dict[str, str]:
