@@ -145,16 +145,17 @@ def task_parts(task: Task, files: FileDigest = file_digest) -> dict[str, str]:
     }
     parts = {name: _short(value) for name, value in values.items() if value or name in ("prompt", "expected-result")}
     has_own_prompt = task.rules.judge.prompt != JudgePrompt()
-    return parts | (_judge_prompt_rules(task.rules) if has_own_prompt else _plain_rules(task.rules))
+    rules = _judge_prompt_rules(task.rules) if has_own_prompt else _plain_rules(task.rules)
+    return {**parts, **rules}
 
 
 @lru_cache(maxsize=1024)
-def _plain_rules(rules: Rules) -> Mapping[str, str]:
+def _plain_rules(rules: Rules) -> dict[str, str]:
     """Return the part of rules without a prompt of their own: texts and truth values; thousands of tasks share few."""
     return _rules_parts(rules)
 
 
-def _judge_prompt_rules(rules: Rules) -> Mapping[str, str]:
+def _judge_prompt_rules(rules: Rules) -> dict[str, str]:
     return _rules_parts(rules) | {"judge-prompt": _short(asdict(rules.judge.prompt))}
 
 
