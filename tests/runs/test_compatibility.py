@@ -10,6 +10,7 @@ import html
 import json
 import os
 import re
+import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
@@ -181,7 +182,9 @@ def gate(done: Session) -> None:
 def last_failed(done: Session) -> None:
     """``--lf`` runs what was not right, and nothing else."""
     plugin, arguments = next(entry for entry in PLUGINS.values() if done.path.name.startswith(entry[0]))
-    again = session(done.path, plugin, "tasks.yaml", "test_ordinary.py", "--lf", *arguments)
+    path = done.path.with_name(f"{done.path.name}-again")
+    shutil.copytree(done.path, path)
+    again = session(path, plugin, "tasks.yaml", "test_ordinary.py", "--lf", *arguments)
     assert again.kinds == {"wrong": "Failed", "broken": "Error"}, again.text
 
 
