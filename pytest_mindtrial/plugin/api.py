@@ -6,51 +6,26 @@ does not add rows to the reports: a Python test is its own item.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_mindtrial.core.errors import ConfigError
-from pytest_mindtrial.core.record import ValidationRecord
-from pytest_mindtrial.core.values import Kind
-from pytest_mindtrial.suite.model import Config, FileRef, JudgePrompt, JudgeSelection, Provider, Rules, Run, Task
+from pytest_mindtrial.plugin.replies import NoJudgement, Reply, alternatives, file_refs, prompt_title, reply_of
+from pytest_mindtrial.suite.model import Config, JudgePrompt, JudgeSelection, Provider, Rules, Run, Task, ToolSelection
+from pytest_mindtrial.suite.suggest import allowed_list, near_match
 from pytest_mindtrial.validators.base import Candidate, Verdict
 
 if TYPE_CHECKING:
-    from pytest_mindtrial.core.record import Result
     from pytest_mindtrial.plugin.evaluation import Evaluation
+    from pytest_mindtrial.plugin.live_attempt import LiveAttempt
     from pytest_mindtrial.plugin.runner import Runner
 
 __all__ = ["MindTrial", "Reply"]
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A model's answer.
-
-    Attributes:
-        text: The answer as text; structured answers are in `content`.
-        content: The answer, any JSON value.
-        result: Everything known of the attempt.
-    """
-
-    text: str
-    content: Any
-    result: Result
-
-
-class _NoJudgement:
-    """Accepts every answer: the Python test judges."""
-
-    name = "none"
-    method = "custom"
-
-    async def validate(self, candidate: Candidate) -> Verdict:
-        record = ValidationRecord(method="custom", title="Not judged", validator=self.name)
-        return Verdict(passed=True, got=candidate.answer, want=(), record=record)
 
 
 class MindTrial:
@@ -98,19 +73,63 @@ class MindTrial:
         provider, chosen = self._run(run)
         base = self._evaluation.invocation_dir
         task = Task(
-            name=prompt.strip().splitlines()[0][:60] if prompt.strip() else "question",
+            name=prompt_title(prompt),
             prompt=prompt,
             response_format=response_format,
             system_prompt=system_prompt,
-            files=tuple(FileRef(Path(str(file)).name, str(file), base) for file in files),
+            files=file_refs(files, base),
         )
-        result = self._runner().ask(task, provider, chosen, _NoJudgement())
-        if result.kind in (Kind.ERROR, Kind.SKIPPED) or result.answer is None:
-            from pytest_mindtrial.plugin.items import NoAnswer
+        return reply_of(self._runner().ask(task, provider, chosen, NoJudgement()))
 
-            raise NoAnswer(result)
-        content = result.answer.content
-        return Reply(content if isinstance(content, str) else _json(content), content, result)
+    @contextmanager
+    def attempt(
+        self,
+        tools: Sequence[str | ToolSelection] = (),
+        services: Sequence[str] = (),
+        *,
+        validators: Sequence[str] = (),
+        service_inputs: Mapping[str, Mapping[str, Any]] | None = None,
+        files: Sequence[str | Path] = (),
+        task: Task | None = None,
+        run: str | None = None,
+    ) -> Iterator[LiveAttempt]:
+        """Start tools and services for the time of a ``with`` block; everything is removed at its end.
+
+        Args:
+            tools: Tools of the configuration, by name or with limits. The services that they depend on start.
+            services: Further services.
+            validators: Custom validators that will be asked; the services that they depend on start, too.
+            service_inputs: service → input → scalar or template, as in ``service-inputs``.
+            files: Paths of files that tools with an ``auxiliary-dir`` find there.
+            task: Start also what this task needs; its inputs, files and turn limit hold.
+            run: Who is asked, as for `ask`; its name goes into templates.
+
+        Yields:
+            The running attempt.
+
+        Raises:
+            pytest.UsageError: A name is unknown, an image is missing, or no engine answers; nothing was started.
+            SandboxError: A service did not become ready; nothing is left behind.
+        """
+        from pytest_mindtrial.plugin.live_attempt import LiveAttempt
+
+        provider, chosen = self._run(run)
+        base = task or Task("attempt", "", "plain text")
+        selected = {selection.name: selection for selection in base.tools}
+        selected |= {each.name: each for each in map(_selection, tools)}
+        whole = replace(
+            base,
+            tools=tuple(selected.values()),
+            service_inputs={**base.service_inputs, **(service_inputs or {})},
+            files=(*base.files, *file_refs(files, self._evaluation.invocation_dir)),
+        )
+        named = [*services, *self._needed_by(validators)]
+        live = LiveAttempt(self._runner(), self.config, whole, named, provider, chosen, self._evaluation.seed)
+        try:
+            live.open()
+            yield live
+        finally:
+            live.close()
 
     def grade(
         self,
@@ -146,13 +165,21 @@ class MindTrial:
         """
         selection = JudgeSelection(judge is not None, judge or "", variant, JudgePrompt())
         rules = Rules(case_sensitive, ignore_whitespace, trim_lines, judge=selection)
-        accepted = tuple(expected) if isinstance(expected, list | tuple) else (expected,)
+        accepted = alternatives(expected)
         task = Task("graded answer", prompt, response_format, accepted, rules)
         candidate = Candidate(task.name, prompt, response_format, accepted, rules, answer)
         providers = self.config.providers
         if not providers or not providers[0].runs:
             raise pytest.UsageError("mindtrial.grade: the configuration has no run")
         return self._runner().grade(task, candidate, providers[0], providers[0].runs[0])
+
+    def _needed_by(self, validators: Sequence[str]) -> list[str]:
+        """Return the services that validators depend on."""
+        known = {validator.name: validator for validator in self.config.validators}
+        if unknown := [name for name in validators if name not in known]:
+            hint = f"(defined: {allowed_list(known)}){near_match(unknown[0], known)}"
+            raise pytest.UsageError(f"mindtrial.attempt: validator {unknown[0]!r} is not defined {hint}")
+        return [dependency.service for name in validators for dependency in known[name].dependencies]
 
     def _runner(self) -> Runner:
         if self._evaluation.runner is None:
@@ -169,10 +196,8 @@ class MindTrial:
             return wanted[0]
         known = ", ".join(f"{provider.name}-{run.name}" for provider, run in pairs) or "none"
         problem = "say which run to ask" if name is None else f"run {name!r} is not one of the enabled runs"
-        raise pytest.UsageError(f"mindtrial.ask: {problem}; enabled runs: {known}")
+        raise pytest.UsageError(f"mindtrial: {problem}; enabled runs: {known}")
 
 
-def _json(value: Any) -> str:
-    from pytest_mindtrial.core.jsontext import compact_json
-
-    return compact_json(value)
+def _selection(tool: str | ToolSelection) -> ToolSelection:
+    return ToolSelection(tool) if isinstance(tool, str) else tool

@@ -9,10 +9,10 @@ from __future__ import annotations
 import concurrent.futures
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -20,7 +20,7 @@ from pytest_mindtrial.core.errors import ConfigError, InternalError, UserError
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.core.secret import Redactor
 from pytest_mindtrial.engine.engine import Engine
-from pytest_mindtrial.engine.plan import AttemptPlan
+from pytest_mindtrial.engine.plan import AttemptPlan, ToolExecutor
 from pytest_mindtrial.plugin.assembly import attempt_settings, response_cache
 from pytest_mindtrial.plugin.budgeting import BudgetHooks, spending_limit
 from pytest_mindtrial.plugin.journaling import SessionJournal
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from pytest_mindtrial.validators.base import Candidate, Validator, Verdict
 
 __all__ = ["Runner"]
+
+T = TypeVar("T")
 
 _WAIT_SLICE_S = 0.2
 _CLOSE_TIMEOUT_S = 1.5
@@ -272,13 +274,14 @@ class Runner:
         notes = list(self._cache.notes) if self._cache is not None else []
         return [*notes, f"budget: {self._budget.spent}"] if self._budget is not None else notes
 
-    def ask(self, task: Task, provider: Provider, run: Run, validator: Validator) -> Result:
+    def ask(
+        self, task: Task, provider: Provider, run: Run, validator: Validator, tools: ToolExecutor | None = None
+    ) -> Result:
         """Make one attempt that belongs to no item and wait for it."""
         if self._regrading is not None:
             raise pytest.UsageError("mindtrial.ask: --mt-regrade makes no model calls")
-        plan = AttemptPlan(
-            task=task, run=run, provider=provider, evaluation_seed=self._evaluation.seed, validator=validator
-        )
+        seed = self._evaluation.seed
+        plan = AttemptPlan(task, run, provider, seed, validator=validator, tools=tools)
         return self.run_now(plan)
 
     def grade(self, task: Task, candidate: Candidate, provider: Provider, run: Run) -> Verdict:
@@ -291,8 +294,17 @@ class Runner:
             validator = self.engine.attempts.validator_of(task, run, provider)
             return await validator.validate(candidate)
 
-        verdict: Verdict = self._wait(self.engine.run(judge))
-        return verdict
+        return self.in_loop(judge)
+
+    def in_loop(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine function in the engine's loop and wait for it; an interruption of the wait cancels it."""
+        future = self.engine.run(make)
+        try:
+            value: T = self._wait(future)
+        except BaseException:
+            future.cancel()
+            raise
+        return value
 
     def _wait(self, future: Future[Any]) -> Any:
         while True:

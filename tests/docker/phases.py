@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 import threading
 import time
@@ -80,6 +81,7 @@ def wait_for(is_true: Callable[[], Any], seconds: float = 30.0) -> None:
 
 
 def main(phase: str, state_dir: str) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # children of a shell's background job ignore Ctrl-C
     hub = SandboxHub(scenario(phase)[0], SandboxSettings(state_dir=Path(state_dir), sweep=False))
     threading.Thread(target=_tell_watchdog, args=(hub,), daemon=True).start()
     asyncio.run(live(hub, phase))
