@@ -234,7 +234,8 @@ def _would_disturb(evaluation: Evaluation) -> bool:
     """Tell whether other output shares the screen, or none is wanted."""
     config = evaluation.pytest_config
     option = config.option
-    has_live_logs = bool(getattr(option, "log_cli_level", None) or config.getini("log_cli"))
+    has_logs = config.pluginmanager.has_plugin("logging")
+    has_live_logs = has_logs and bool(getattr(option, "log_cli_level", None) or config.getini("log_cli"))
     is_captured = getattr(option, "capture", "no") != "no"
     return option.verbose < 0 or evaluation.settings.interactive or has_live_logs or not is_captured
 
