@@ -64,6 +64,11 @@ class TaskFile(pytest.File):
         Raises:
             CollectError: The task file is wrong; the message has file:line:column.
         """
+        with paused():
+            items = self._read()
+        yield from items
+
+    def _read(self) -> list[TaskItem]:
         evaluation = evaluation_of(self.config)
         try:
             config = evaluation.config_for(self.path)
@@ -71,17 +76,16 @@ class TaskFile(pytest.File):
             # A wrong configuration is a usage error of the whole session (exit status 4); it is raised when collection
             # ends, because an exception here would be reported as this file's fault.
             evaluation.usage_error = error
-            return
+            return []
         try:
-            with paused():
-                suite = evaluation.load_suite(self.path, config)
-                items = list(self._items(config, suite))
+            suite = evaluation.load_suite(self.path, config)
+            items = list(self._items(config, suite))
         except UserError as error:
             raise self.CollectError(str(error)) from None
         if not items:
             evaluation.note(f"{self.name}: nothing to run: no enabled task or no enabled run")
         evaluation.expect_tasks(len({item.task.name for item in items}), len({item.run_key for item in items}))
-        yield from items
+        return items
 
     def _items(self, config: Config, suite: Suite) -> Iterator[TaskItem]:
         from pytest_mindtrial.plugin.items import TaskItem

@@ -55,7 +55,8 @@ def start(evaluation: Evaluation, session: pytest.Session) -> bool | None:
         print_plan(evaluation, items)
         return True
     separate_logs(session.config)
-    evaluation.start_runner(items)
+    with paused():
+        evaluation.start_runner(items)
     evaluation.expected = len(items)
     evaluation.at_end.append(set_aside())
     start_progress(evaluation)
@@ -84,10 +85,10 @@ def finish(evaluation: Evaluation, session: pytest.Session, exitstatus: int, int
 
 def _incomplete_reason(evaluation: Evaluation, session: pytest.Session, exitstatus: int, interrupted: str) -> str:
     reported = len({result.nodeid for result in evaluation.results})
-    coverage = f"{reported} of {evaluation.expected} items were reported"
+    coverage = f"{reported} of {evaluation.awaited} items were reported"
     if interrupted:
         return f"{interrupted}; {coverage}"
-    if reported < evaluation.expected:
+    if reported < evaluation.awaited:
         cause = session.shouldfail or session.shouldstop or f"exit status {exitstatus}"
         return f"{cause}; {coverage}"
     if exitstatus not in (0, 1):

@@ -41,6 +41,9 @@ __all__ = ["Runner"]
 
 T = TypeVar("T")
 
+_DECIDED_BY_PYTEST = frozenset(("skip", "skipif", "xfail"))
+"""Markers that may keep pytest from running an item at all."""
+
 _WAIT_SLICE_S = 0.2
 _CLOSE_TIMEOUT_S = 1.5
 
@@ -156,7 +159,7 @@ class Runner:
         return self._evaluation.pytest_config.hook.pytest_mt_validator(task=task, run=run)
 
     def _may_run_ahead(self, item: TaskItem) -> bool:
-        if any(item.iter_markers("skip")) or any(item.iter_markers("skipif")) or any(item.iter_markers("xfail")):
+        if not _DECIDED_BY_PYTEST.isdisjoint(mark.name for mark in item.iter_markers()):
             return False
         foreign = item.foreign_fixtures()
         if foreign is None:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_mindtrial.core.errors import UserError
 from pytest_mindtrial.plugin.recorder import EVALUATION, USAGE_ERROR
 
 if TYPE_CHECKING:
@@ -60,6 +59,7 @@ class XdistHooks:
         """Read the configurations before workers start: a mistake is a usage error here, a crash there."""
         if not self._is_distributed:
             return
+        from pytest_mindtrial.core.errors import UserError
         from pytest_mindtrial.plugin.evaluation import evaluation_of
 
         suites = self._named_suites()
