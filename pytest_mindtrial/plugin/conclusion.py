@@ -38,7 +38,6 @@ class Conclusion:
         self._gates: Gates | None = None
         self._is_interrupted = False
         self._failures: dict[str, set[str | None]] = {}
-        self._skipped: set[str] = set()
         self._pinned: set[str] = set()
         self._publication: Publication | None = None
 
@@ -75,8 +74,6 @@ class Conclusion:
         """Remember what the results alone do not say."""
         if report.failed:
             self._failures.setdefault(report.nodeid, set()).add(report.when)
-        elif report.skipped and "mindtrial" in report.keywords and report.nodeid.partition("::")[0].endswith(_YAML):
-            self._skipped.add(report.nodeid)
         if report.user_properties and ("must_pass", True) in map(tuple, report.user_properties):
             self._pinned.add(report.nodeid)
 
@@ -117,15 +114,13 @@ class Conclusion:
         from pytest_mindtrial.results.gate_decision import SessionFacts
 
         kinds = {result.nodeid: result.kind for result in evaluation.results}
-        # The user's own skip marks: there was no attempt and none is missing.
-        left_out = sum(nodeid not in kinds for nodeid in self._skipped)
         own = (Kind.FAILED, Kind.ERROR)
         foreign = sum(
             not (kinds.get(nodeid) in own and phases <= {"setup", "call", "???"})
             for nodeid, phases in self._failures.items()
         )
         return SessionFacts(
-            expected=evaluation.expected - left_out,
+            expected=evaluation.awaited,
             reported=len(kinds),
             exit_status=exitstatus,
             interrupted=bool(self._is_interrupted or session.shouldfail or session.shouldstop),

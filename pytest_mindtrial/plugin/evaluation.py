@@ -90,6 +90,7 @@ class Evaluation:
         self._pending: dict[str, Result] = {}
         self._resume: Resume | None = None
         self.expected = 0
+        self.left_out: set[str] = set()
 
     @property
     def invocation_dir(self) -> Path:
@@ -216,6 +217,11 @@ class Evaluation:
     def _fixture_info(self) -> EvaluationInfo:
         return self.info()
 
+    @property
+    def awaited(self) -> int:
+        """How many results there will be at the end: the selected items without those that the user's marks skip."""
+        return self.expected - len(self.left_out) if self.results else self.expected
+
     def fixture_values(self, item: TaskItem) -> dict[str, Any]:
         """Return what our own fixtures would return for an item."""
         from pytest_mindtrial.plugin.handles import RunModel, TaskValidator
@@ -312,7 +318,7 @@ class Evaluation:
             seed=self.seed,
             suites=tuple(self.shown(path) for path in self.suite_paths),
             config=", ".join(str(config.path) for config in self.configs),
-            expected=self.expected,
+            expected=self.awaited,
             is_complete=complete,
             incomplete_reason=reason,
             concurrency=concurrency_text(self.settings.concurrency),

@@ -79,6 +79,17 @@ def add_result(item: TaskItem, report: pytest.TestReport) -> None:
 
 def take_report(evaluation: Evaluation, report: pytest.TestReport) -> Result | None:
     """Record the result of a report (single process or controller)."""
+    result = _result_of(evaluation, report)
+    if result is None and report.skipped and "mindtrial" in report.keywords and _is_of_suite(report.nodeid):
+        evaluation.left_out.add(report.nodeid)  # by a mark of the user's: there was no attempt and none is missing
+    return result
+
+
+def _is_of_suite(nodeid: str) -> bool:
+    return nodeid.partition("::")[0].endswith((".yaml", ".yml"))
+
+
+def _result_of(evaluation: Evaluation, report: pytest.TestReport) -> Result | None:
     controller = evaluation.controller
     if controller is not None:
         sent = getattr(report, "mindtrial", None)

@@ -59,7 +59,7 @@ def print_summary(reporter: Any, evaluation: Evaluation, written: WrittenReports
         for line in terminal_table(summaries, _width()):
             reporter.write_line(line)
         spent = spending_notes(evaluation.results)
-        for line in (coverage_line(len(evaluation.results), evaluation.expected), *spent, *notes(summaries)):
+        for line in (coverage_line(len(evaluation.results), evaluation.awaited), *spent, *notes(summaries)):
             if line:
                 reporter.write_line(line)
         for line in repeat_lines(summarize_repeats(evaluation.results)):
@@ -69,7 +69,7 @@ def print_summary(reporter: Any, evaluation: Evaluation, written: WrittenReports
         names = ", ".join(sorted(runner.inline_reasons))
         reporter.write_line(f"ran one after another because of your fixtures: {names}")
     if runner is not None and runner.exhausted:
-        left = evaluation.expected - len(evaluation.results)
+        left = evaluation.awaited - len(evaluation.results)
         reporter.write_line(f"not run: {left} items: {runner.exhausted}", red=True, bold=True)
     if evaluation.final_info is not None and not evaluation.final_info.is_complete:
         reporter.write_line(f"incomplete: {evaluation.final_info.incomplete_reason}", red=True, bold=True)

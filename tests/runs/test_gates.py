@@ -156,7 +156,8 @@ def test_an_attempt_without_an_answer_is_red_unless_allowed(project):
     assert project.run("tasks.yaml", "--mt-min-pass-rate=0.7", "--mt-gate=error-rate <= 25%").ret == 0
 
 
-def test_items_that_the_user_skips_are_not_missing(project):
+@pytest.mark.parametrize("mode", MODES)
+def test_items_that_the_user_skips_are_not_missing(project, mode):
     project.mock({"answers": ANSWERS}, tasks())
     project.write(
         "conftest.py",
@@ -166,10 +167,26 @@ def test_items_that_the_user_skips_are_not_missing(project):
             items[0].add_marker(pytest.mark.skip(reason="not today"))
         """,
     )
-    result = project.run("tasks.yaml", "--mt-min-pass-rate=0.6")
+    result = project.run("tasks.yaml", "--mt-min-pass-rate=0.6", "--mt-markdown=r.md", *mode)
     result.assert_outcomes(passed=2, failed=1, skipped=1)
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*pass-rate 0.6667 (2 passed of 3,*"])
+    assert "ncomplete" not in result.stdout.str() + (project.path / "r.md").read_text(encoding="utf-8")
+
+
+def test_a_session_that_is_skipped_whole_is_not_green(project):
+    project.mock({"answers": ANSWERS}, tasks())
+    project.write(
+        "conftest.py",
+        """\
+        import pytest
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                item.add_marker(pytest.mark.skip(reason="not today"))
+        """,
+    )
+    assert project.run("tasks.yaml", "--mt-min-pass-rate=0.6").ret == 1
+    assert decision(project)["reasons"][0] == "incomplete: 0 of 4 items have a result"
 
 
 def test_a_deselected_session_keeps_status_5(project):
