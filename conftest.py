@@ -22,13 +22,13 @@ SDKS = ("openai", "anthropic", "google.genai", "mistralai", "openrouter")
 
 
 def missing_docker() -> str | None:
-    import docker
+    from pytest_mindtrial.core.errors import SandboxSetupError
+    from pytest_mindtrial.sandbox.connection import connect
 
     try:
-        client = docker.from_env(timeout=10)
-    except docker.errors.DockerException as error:
-        return f"no Docker engine answers ({error}); scripts/docker-engine starts one"
-    client.close()
+        connect().close()
+    except SandboxSetupError as error:
+        return f"{error}; scripts/docker-engine starts one"
     return None
 
 
