@@ -85,7 +85,7 @@ class Project:
         """Run in processes that load no other plugins, because every worker is a process that has to start."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-            return self.pytester.runpytest_subprocess("-p", "xdist", "-p", "mindtrial", *args)
+            return self.pytester.runpytest_inprocess("-p", "xdist", "-p", "mindtrial", *args)
 
     def results(self, name: str = "results/out.json") -> dict[str, Any]:
         return json.loads((self.path / name).read_text(encoding="utf-8"))
