@@ -140,3 +140,86 @@ def test_what_else_it_needs(monkeypatch, module, options, message):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == module else object())
     with pytest.raises(pytest.UsageError, match=re.escape(message)):
         check_terminal(SimpleNamespace(getoption=options.get))
+
+
+@pytest.fixture
+def screens(monkeypatch):
+    """Stand-ins for the screens within this process: what the user does on them is a function."""
+    pytest.importorskip("textual", reason="the extra tui is not installed")
+    from pytest_mindtrial.plugin.picker.progress import ProgressApp
+    from pytest_mindtrial.plugin.picker.screens import PickerApp
+
+    monkeypatch.setattr("pytest_mindtrial.plugin.interactive.check_terminal", lambda config: None)
+
+    def use(pick, watch=lambda app: True) -> None:
+        monkeypatch.setattr(PickerApp, "run", pick)
+        monkeypatch.setattr(ProgressApp, "run", watch)
+
+    return use
+
+
+def test_what_is_not_chosen_is_deselected(project, screens):
+    def pick(app) -> bool:
+        (two,) = [task for task in app._tasks.tasks if task.name == "two"]
+        app._tasks.toggle(two)
+        return True
+
+    project.suite(TASKS, CONFIG.replace("DELAY", "0s"))
+    project.write("test_ordinary.py", "def test_ordinary(): pass\n")
+    screens(pick)
+    result = project.run("tasks.yaml", "test_ordinary.py", "--mt-interactive")
+    result.assert_outcomes(passed=2, deselected=5)
+    assert project.kinds() == {"one": "Passed"}
+
+
+def test_labels_reach_the_screen(project, screens):
+    seen = []
+
+    def pick(app) -> bool:
+        seen.extend(app._tasks.tasks)
+        return True
+
+    task = '{name: one, prompt: q, response-result-format: w, expected-result: x, suite: core, tags: [a, "b c"]}'
+    project.suite(f"task-config: {{tasks: [{task}]}}", CONFIG.replace("DELAY", "0s"))
+    screens(pick)
+    project.run("tasks.yaml", "--mt-interactive").assert_outcomes(passed=1, deselected=1)
+    (only,) = seen
+    assert (only.suite, only.category, only.tags) == ("core", "", ("a", "b c"))
+
+
+def test_the_progress_screen_is_fed(project, screens):
+    seen: dict[str, object] = {}
+
+    def watch(app) -> bool:
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            done, total, _ = app._progress()
+            seen["status"] = list(app._status())
+            if done == total:
+                break
+        seen.update(total=total, lines=sorted(app._feed.lines()))
+        return True
+
+    project.suite(TASKS, CONFIG.replace("DELAY", "200ms"))
+    screens(lambda app: True, watch)
+    project.run("tasks.yaml", "--mt-interactive").assert_outcomes(passed=2, deselected=4)
+    assert seen["total"] == 2
+    assert [line.partition(" (")[0] for line in seen["lines"]] == ["Passed  mock-on: one", "Passed  mock-on: two"]
+    assert seen["status"][0].startswith("mock: ")
+
+
+def test_giving_up_on_the_progress_writes_no_report(project, screens):
+    project.suite(TASKS, CONFIG.replace("DELAY", "10s"))
+    screens(lambda app: True, lambda app: False)
+    result = project.run("tasks.yaml", "--mt-interactive", "--mt-min-pass-rate=0.1")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert sorted(path.name for path in (project.path / "results").iterdir()) == ["out.journal.jsonl"]
+
+
+def test_sessions_without_task_files_show_no_screen(project, screens):
+    def never(app) -> bool:
+        raise AssertionError("a screen was shown")
+
+    screens(never, never)
+    project.write("test_ordinary.py", "def test_ordinary(): pass\n")
+    project.run("test_ordinary.py", "--mt-interactive").assert_outcomes(passed=1)

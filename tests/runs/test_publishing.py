@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import json
 import sqlite3
+import sys
 import xml.etree.ElementTree as ElementTree
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -187,3 +191,85 @@ def test_unknown_numbers_are_left_out(project):
     project.run("tasks.yaml", "--junitxml=j.xml")
     (found,) = properties(project.path / "j.xml").values()
     assert not {"mt_cost", "mt_currency", "mt_input_tokens", "mt_output_tokens", "mt_repeat"} & set(found)
+
+
+def html_rows(path) -> dict[str, dict[str, Any]]:
+    page = html.unescape(path.read_text(encoding="utf-8"))
+    data, _ = json.JSONDecoder().raw_decode(page, page.index('data-jsonblob="') + len('data-jsonblob="'))
+    return {name: rows[0] for name, rows in data["tests"].items()}
+
+
+def test_pytest_html_gets_columns_and_extras(project):
+    picture = base64.b64decode("R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs=")
+    (project.path / "dot.gif").write_bytes(picture)
+    files = [{"name": "dot", "uri": "dot.gif"}, {"name": "far", "uri": "https://example.org/x.png"}]
+    pricing = {"currency": "USD", "input-per-million": 1.0, "output-per-million": 10.0}
+    suite = tasks(1) + tasks(1, name="<i>bad</i>", files=files[:1], prompt="<script>q").partition("tasks:\n")[2]
+    parameters = {"answers": {"<i>*": {"a": "<b>"}, "*": "x"}, "tokens": {"input": 1000, "output": 100}}
+    project.mock(parameters, suite, pricing=pricing)
+    project.write("test_x.py", "def test_x(): pass\n")
+    project.run("tasks.yaml", "test_x.py", "--html=page.html", "--self-contained-html")
+    rows = html_rows(project.path / "page.html")
+    right, wrong, other = rows.values()
+    assert right["resultsTableRow"][2:6] == [
+        "<td>mock-m</td>",
+        "<td>Passed</td>",
+        "<td>1000 / 100</td>",
+        "<td>0.002 USD</td>",
+    ]
+    assert other["resultsTableRow"][2:6] == ["<td></td>"] * 4
+    assert wrong["resultsTableRow"][1] == '<td class="col-testId">tasks.yaml::&lt;i&gt;bad&lt;/i&gt;[mock-m]</td>'
+    assert [extra["name"] for extra in wrong["extras"]] == ["prompt", "answer", "diff", "picture"]
+    assert wrong["extras"][3]["content"].endswith(base64.b64encode(picture).decode())
+    assert "<script>q" not in (project.path / "page.html").read_text(encoding="utf-8")
+
+
+def test_pages_of_other_sessions_stay_as_they_are(project):
+    project.write("test_x.py", "def test_x(): pass\n")
+    project.run("test_x.py", "--html=page.html", "--self-contained-html")
+    assert "Tokens in / out" not in (project.path / "page.html").read_text(encoding="utf-8")
+    (row,) = html_rows(project.path / "page.html").values()
+    assert len(row["resultsTableRow"]) == 4
+
+
+class Allure:
+    """What our hooks call of allure-pytest, recorded; the real one is tested in test_compatibility.py."""
+
+    attachment_type = SimpleNamespace(TEXT="text")
+
+    def __init__(self) -> None:
+        self.parameters: list[tuple[str, Any]] = []
+        self.attached: list[tuple[Any, str, str]] = []
+        self.dynamic = SimpleNamespace(parameter=lambda name, value: self.parameters.append((name, value)))
+
+    def attach(self, content: Any, name: str, attachment_type: str, extension: str = "") -> None:
+        self.attached.append((content, name, extension or attachment_type))
+
+
+def test_allure_is_told_the_run_and_given_the_answer(project, monkeypatch):
+    allure = Allure()
+    monkeypatch.setitem(sys.modules, "allure", allure)
+    project.write("dot.png", "dot")
+    (project.path / "big.png").write_bytes(b"x" * 3_000_000)
+    files = [{"name": "dot", "uri": "dot.png"}, {"name": "big", "uri": "big.png"}]
+    project.mock({"answers": {"*": "no"}}, tasks(1, repeat=1, files=files))
+    project.write("test_x.py", "def test_x(): pass\n")
+    project.write(
+        "conftest.py", "def pytest_addoption(parser):\n    parser.addoption('--alluredir', dest='allure_report_dir')\n"
+    )
+    project.run("tasks.yaml", "test_x.py", "--alluredir=a").assert_outcomes(passed=1, failed=1)
+    assert allure.parameters == [("run", "mock-m"), ("repeat", 1)]
+    assert [entry for entry in allure.attached if entry[1] != "diff"] == [
+        ("[file: dot]\n[file: big]\nq", "prompt", "text"),
+        ("no", "answer", "text"),
+        (b"dot", "picture", "png"),
+    ]
+    assert "- x\n+ no" in next(content for content, name, _ in allure.attached if name == "diff")
+
+
+def test_long_answers_are_cut_in_what_others_show(project):
+    project.mock({"answers": {"*": "a" * 150_000}}, tasks(1))
+    project.run("tasks.yaml", "--html=page.html", "--self-contained-html")
+    (row,) = html_rows(project.path / "page.html").values()
+    answer = base64.b64decode(row["extras"][1]["content"].partition("base64,")[2]).decode()
+    assert answer.endswith("… (150000 characters; the journal has them all)")
