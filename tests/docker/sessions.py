@@ -21,6 +21,14 @@ class PytestSession:
         self.folder = folder
         self.process: Any = None
 
+    def __enter__(self) -> PytestSession:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+
     def start(self, files: Mapping[str, str], *arguments: str, **environment: str) -> Any:
         for name, text in {"pytest.ini": "[pytest]\n", **files}.items():
             (self.folder / name).write_text(text, "utf-8")

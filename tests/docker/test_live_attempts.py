@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -168,8 +169,9 @@ def test_start(mindtrial):
 
 
 @pytest.fixture
-def session(tmp_path: Path, images: None) -> PytestSession:
-    return PytestSession(tmp_path)
+def session(tmp_path: Path, images: None) -> Iterator[PytestSession]:
+    with PytestSession(tmp_path) as found:
+        yield found
 
 
 def files(tests: str, config: str = CONFIG) -> dict[str, str]:

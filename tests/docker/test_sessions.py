@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,10 +14,12 @@ from typing import Any
 
 import pytest
 
-from pytest_mindtrial.sandbox.ownership import OWNER_LABEL, ROLE_LABEL, SESSION_LABEL
+from pytest_mindtrial.sandbox.ownership import SESSION_LABEL
 from pytest_mindtrial.sandbox.removal import list_owned
 from tests.docker.phases import wait_for
+from tests.docker.sessions import PytestSession
 
+BASE = "mindtrial-test/base:latest"
 CONFIG = """\
 config:
   output-dir: results
@@ -33,6 +37,7 @@ config:
       image: mindtrial-test/base:latest
       command: [sleep, "60"]
       endpoint: {port: 80}
+      input-env: {who: WHO}
   tools:
     - name: wait
       image: IMAGE
@@ -40,6 +45,7 @@ config:
       parameters: {}
       command: [sh, -c, "COMMAND"]
       dependencies: [{service: quiet}]
+      shared-dir: /shared
 """
 TASKS = """\
 task-config:
@@ -50,75 +56,171 @@ task-config:
       expected-result: "42"
       tool-selector: {tools: [{name: wait}]}
 """
+ARGUMENTS = ("tasks.yaml", "--mt-output-basename", "r")
 
 
-class Session:
-    """A pytest session in a folder and process of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.process: Any = None
-
-    def start(self, command: str, image: str = "mindtrial-test/base:latest") -> Any:
-        config = CONFIG.replace("COMMAND", command).replace("IMAGE", image)
-        (self._folder / "config.yaml").write_text(config, "utf-8")
-        (self._folder / "tasks.yaml").write_text(TASKS, "utf-8")
-        (self._folder / "pytest.ini").write_text("[pytest]\n", "utf-8")
-        program = [sys.executable, "-m", "pytest", "tasks.yaml", "-p", "no:cacheprovider", "--mt-output-basename", "r"]
-        self.process = subprocess.Popen(
-            program, cwd=self._folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        return self.process
-
-    def owned(self, client: Any) -> list[Any]:
-        return [
-            each
-            for each in list_owned(client, SESSION_LABEL)
-            if each.labels[OWNER_LABEL].endswith(f":{self.process.pid}")
-        ]
-
-    def run(self, command: str, **fields: str) -> tuple[int, str]:
-        output, _ = self.start(command, **fields).communicate(timeout=60)
-        return self.process.returncode, output
+def files(command: str, image: str = BASE, tasks: str = TASKS) -> dict[str, str]:
+    return {"config.yaml": CONFIG.replace("COMMAND", command).replace("IMAGE", image), "tasks.yaml": tasks}
 
 
 @pytest.fixture
-def session(client: Any, tmp_path: Path) -> Iterator[Session]:
-    session = Session(tmp_path)
-    yield session
-    session.process.kill()
-    session.process.wait()
-    session.process.stdout.close()
-    wait_for(lambda: not session.owned(client), 5.0)
+def session(tmp_path: Path, images: None) -> Iterator[PytestSession]:
+    with PytestSession(tmp_path) as found:
+        yield found
 
 
-def test_a_missing_image_stops_the_session_before_anything_is_sent(session: Session) -> None:
-    status, output = session.run("echo 1", image="mindtrial-test/none:1")
+def kinds(session: PytestSession) -> list[str]:
+    return [entry["Kind"] for entry in entries(session)]
+
+
+def entries(session: PytestSession) -> Any:
+    return json.loads((session.folder / "results/r.json").read_text("utf-8"))["Results"]["mock"]
+
+
+# What is missing ------------------------------------------------------------------------------------------------------
+
+
+def test_a_missing_image_stops_the_session_before_anything_is_sent(session: PytestSession) -> None:
+    status, output = session.run(files("echo 1", "mindtrial-test/none:1"), *ARGUMENTS)
     assert status == 4
     assert "image 'mindtrial-test/none:1' (tool 'wait' of task 't') is not on this machine" in output
     assert "docker pull mindtrial-test/none:1" in output
 
 
-def test_a_missing_engine_stops_the_session(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_HOST", "unix:///no/such.sock")
-    status, output = session.run("echo 1")
+def test_a_missing_image_is_fetched_when_asked_to(session: PytestSession) -> None:
+    """There is no registry here, so the request for it fails; that it was made is what counts."""
+    status, output = session.run(files("echo 1", "127.0.0.1:9/none:1"), *ARGUMENTS, "--mt-docker-pull")
+    assert status == 4
+    assert "image '127.0.0.1:9/none:1' (tool 'wait' of task 't') is not on this machine and could not be" in output
+
+
+def test_the_ini_file_may_ask_for_fetching(session: PytestSession) -> None:
+    ini = {"pytest.ini": "[pytest]\nmt_docker_pull = true\n"}
+    _, output = session.run({**files("echo 1", "127.0.0.1:9/none:1"), **ini}, *ARGUMENTS)
+    assert "is not on this machine and could not be fetched" in output
+
+
+def test_a_missing_engine_stops_the_session(session: PytestSession) -> None:
+    status, output = session.run(files("echo 1"), *ARGUMENTS, DOCKER_HOST="unix:///no/such.sock")
     assert (status, "no Docker engine answers at unix:///no/such.sock" in output) == (4, True)
 
 
-def test_a_failing_tool_does_not_fail_the_task(session: Session, client: Any, tmp_path: Path) -> None:
-    status, output = session.run("exit 3")
+def test_inputs_are_checked_also_where_no_tool_uses_them(session: PytestSession) -> None:
+    """And without an engine, which such a task does not need."""
+    selector = "{service-inputs: {quiet: {whom: x}}}"
+    tasks = TASKS.replace("{tools: [{name: wait}]}", selector)
+    status, output = session.run(files("echo 1", tasks=tasks), *ARGUMENTS, DOCKER_HOST="unix:///no/such.sock")
+    assert status in (2, 4)
+    assert "whom" in output
+    assert "did you mean 'who'" in output
+
+
+# What is left ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_failing_tool_does_not_fail_the_task(session: PytestSession, client: Any) -> None:
+    status, output = session.run(files("exit 3"), *ARGUMENTS)
     assert status == 0, output
-    (entry,) = json.loads((tmp_path / "results/r.json").read_text("utf-8"))["Results"]["mock"]
+    (entry,) = entries(session)
     assert entry["Kind"] == "Passed"
     assert entry["Details"]["Answer"]["ToolCalls"][0]["Status"] == "nonzero_exit"
     assert session.owned(client) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_or_killed_session_leaves_nothing(session: Session, client: Any, number: int) -> None:
-    process = session.start("sleep 60")
-    wait_for(lambda: "tool" in {each.labels[ROLE_LABEL] for each in session.owned(client)})
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_or_killed_session_leaves_nothing(session: PytestSession, client: Any, number: int) -> None:
+    process = session.start(files("sleep 60"), *ARGUMENTS)
+    wait_for(lambda: session.has(client, "tool"))
     process.send_signal(number)
     process.communicate(timeout=20)
     wait_for(lambda: not session.owned(client), 5.0)
-    assert process.returncode == (2 if number == signal.SIGINT else -signal.SIGKILL)
+    if number != signal.SIGTERM:  # pytest decides what that one means
+        assert process.returncode == (2 if number == signal.SIGINT else -signal.SIGKILL)
+
+
+def test_ctrl_c_on_workers_leaves_nothing(session: PytestSession, client: Any) -> None:
+    """The terminal sends the signal to all processes of the group; here the workers get it too."""
+    before = {each.id for each in list_owned(client, SESSION_LABEL)}
+    process = session.start(files("sleep 60"), *ARGUMENTS, "-n", "1", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
+                            PYTEST_ADDOPTS="-p xdist -p mindtrial")  # fmt: skip
+
+    def ours() -> list[Any]:
+        workers = {process.pid, *_children(process.pid)}
+        return [each for each in list_owned(client, SESSION_LABEL) if each.id not in before and _pid(each) in workers]
+
+    wait_for(lambda: "container" in {each.kind for each in ours()} and _is_waiting(ours()))
+    sessions = {each.labels[SESSION_LABEL] for each in ours()}
+    for pid in [process.pid, *_children(process.pid)]:
+        os.kill(pid, signal.SIGINT)
+    process.communicate(timeout=30)
+    wait_for(lambda: not any(list_owned(client, f"{SESSION_LABEL}={each}") for each in sessions), 5.0)
+
+
+def _children(pid: int) -> list[int]:
+    """Return the processes that any thread of a process has started."""
+    return [int(each) for path in Path(f"/proc/{pid}/task").glob("*/children") for each in path.read_text().split()]
+
+
+def _pid(owned: Any) -> int:
+    return int(owned.labels["pytest-mindtrial.owner"].rpartition(":")[2])
+
+
+def _is_waiting(objects: list[Any]) -> bool:
+    return any(each.labels["pytest-mindtrial.role"] == "tool" for each in objects)
+
+
+@pytest.fixture
+def orphans(session: PytestSession, client: Any) -> list[str]:
+    """Kill a session and its watchdog in the middle of a call; return the ids of what is left of it."""
+    process = session.start(files("sleep 60"), *ARGUMENTS)
+    wait_for(lambda: session.has(client, "tool"))
+    (label,) = {each.labels[SESSION_LABEL] for each in session.owned(client)}
+    (watchdog,) = [pid for pid in _children(process.pid) if label in _command(pid)]
+    os.kill(watchdog, signal.SIGKILL)
+    process.kill()
+    process.communicate(timeout=20)
+    left = session.owned(client)
+    assert {each.kind for each in left} == {"container", "network", "volume"}
+    return [each.id for each in left]
+
+
+def _command(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text("utf-8").replace("\0", " ")
+
+
+def _left(client: Any, orphans: list[str]) -> set[str]:
+    return {each.id for each in list_owned(client, SESSION_LABEL)} & set(orphans)
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
+def test_one_more_run_removes_what_a_killed_session_has_left(
+    session: PytestSession, client: Any, orphans: list[str], workers: tuple[str, ...]
+) -> None:
+    assert _left(client, orphans) == set(orphans)
+    status, output = session.run(files("echo 1"), *ARGUMENTS, *workers)
+    assert status == 0, output
+    assert kinds(session) == ["Passed"]
+    assert _left(client, orphans) == set()
+    assert session.owned(client) == []
+
+
+def test_the_command_removes_what_a_killed_session_has_left(
+    lab: Any, session: PytestSession, client: Any, orphans: list[str]
+) -> None:
+    """And nothing of a session that lives."""
+    config = lab.config(lab.counter(image=BASE, command=("sleep", "60"), healthcheck=()), lab.client())
+
+    async def work() -> subprocess.CompletedProcess[str]:
+        sandbox = await lab.open(config, lab.hub(config, sweep=False))
+        program = [sys.executable, "-m", "pytest_mindtrial.cli.main", "docker", "sweep"]
+        done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)
+        assert len(list_owned(client, f"{SESSION_LABEL}={lab.hubs[0].session}")) == 2
+        await sandbox.close()
+        return done
+
+    done = asyncio.run(work())
+    assert done.returncode == 0, done.stderr
+    removed, kept = (int(part.split()[0]) for part in done.stdout.split(", "))
+    assert removed >= len(orphans)
+    assert kept >= 2
+    assert _left(client, orphans) == set()
