@@ -88,6 +88,7 @@ class Evaluation:
         self._configs: dict[Path, Config] = {}
         self._suites: dict[Path, Suite] = {}
         self._pending: dict[str, Result] = {}
+        self._places: dict[str, int] = {}
         self._resume: Resume | None = None
         self.expected = 0
         self.left_out: set[str] = set()
@@ -298,11 +299,11 @@ class Evaluation:
 
     def add(self, result: Result) -> None:
         """Record a reported result; the last one of an item wins (reruns)."""
-        for index in range(len(self.results) - 1, max(-1, len(self.results) - 4), -1):
-            if self.results[index].nodeid == result.nodeid:
-                self.results[index] = result
-                return
-        self.results.append(result)
+        place = self._places.setdefault(result.nodeid, len(self.results))
+        if place == len(self.results):
+            self.results.append(result)
+        else:
+            self.results[place] = result
 
     def counts(self) -> Counter[str]:
         """Return how many results of each kind there are."""
