@@ -51,7 +51,7 @@ bench: $(DEV_STAMP) ## measure the cost of a session, of a request and of a tool
 	@$(BIN)/python -m benchmarks
 	scripts/with-docker-engine $(SHELL) $(.SHELLFLAGS) '
 	  $(BIN)/python scripts/build_images.py
-	  $(BIN)/python benchmarks/docker_tool_call.py'
+	  $(BIN)/python -m benchmarks tool-call carts'
 
 docs: $(DEV_STAMP) ## write the reference and check the links and examples of all documents
 	@$(BIN)/python scripts/build_reference.py

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import experiments, limits
+from benchmarks import docker_tool_call, experiments, limits
 from benchmarks.experiments import Row
 from benchmarks.processes import raise_file_limit
 
@@ -36,6 +36,11 @@ LONG: dict[str, tuple[Experiment, int]] = {
     "refusals": (experiments.refusals, 3),
     "limits-real": (limits.real, 1),
 }
+DOCKER: dict[str, tuple[Experiment, int]] = {
+    "tool-call": (docker_tool_call.tool_calls, 40),
+    "carts": (docker_tool_call.carts, 16),
+}
+"""Only on request, because they need an engine and images."""
 
 
 def table(name: str, title: str, rows: list[Row]) -> list[str]:
@@ -60,11 +65,13 @@ def machine() -> str:
 
 
 def main() -> int:
-    known = SHORT | LONG
+    known = SHORT | LONG | DOCKER
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which experiments: {', '.join(known)}")
     parser.add_argument("--long", action="store_true", help="also those that take minutes")
-    parser.add_argument("--times", type=int, default=0, help="repetitions instead of the usual 5 or 3")
+    parser.add_argument(
+        "--times", type=int, default=0, help="repetitions instead of the usual number"
+    )
     parser.add_argument("--json", type=Path, help="write the numbers here")
     options = parser.parse_args()
     if unknown := set(options.names) - known.keys():
@@ -72,7 +79,7 @@ def main() -> int:
     raise_file_limit()
     found: dict[str, list[Row]] = {}
     print(machine(), flush=True)
-    for name in options.names or (known if options.long else SHORT):
+    for name in options.names or (SHORT | LONG if options.long else SHORT):
         experiment, times = known[name]
         found[name] = experiment(options.times or times)
         title = (experiment.__doc__ or "").strip().rstrip(".")

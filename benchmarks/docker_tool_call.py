@@ -1,24 +1,21 @@
-"""What a tool call costs beyond the engine's own floor, and whether sixteen stateful attempts at once go well.
-
-``python benchmarks/docker_tool_call.py [--calls N] [--attempts N] [--json FILE]``
+"""What a tool call costs beyond the engine's own floor, and whether many stateful attempts at once go well.
 
 The floor is what any program pays for one container: create, start, wait, logs, remove through the same client, in the
-same run, alternating with the calls so that both see the same load. Target: median ratio ≤ 1.2. The attempts are those
-of ``example_suites/shopping_cart``: a network, a service with a healthcheck, two or more tool calls, a validator. Exit
-status 1 when a target is missed or something is left behind. Needs an engine and the images of the example suites.
+same run, alternating with the calls so that both see the same load. The attempts are those of
+``example_suites/shopping_cart``: a network, a service with a healthcheck, two or more tool calls, a validator. Needs an
+engine and the images of the example suites (``make images``).
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import statistics
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.experiments import Row
 from pytest_mindtrial.core.values import ToolCall
 from pytest_mindtrial.providers.mock_script import read_script
 from pytest_mindtrial.sandbox.connection import connect
@@ -35,7 +32,6 @@ from pytest_mindtrial.validators.custom import CustomValidator
 ROOT = Path(__file__).parents[1]
 IMAGE = "mindtrial-test/base:latest"
 COMMAND = ("cat", "/input/text")
-TARGET_RATIO = 1.2
 
 
 def floor(client: Any) -> float:
@@ -93,7 +89,7 @@ async def cart_attempt(hub: SandboxHub, config: Config, task: Task, run: Run) ->
         await sandbox.close()
 
 
-async def carts(attempts: int) -> tuple[float, int, str | None]:
+async def many_carts(attempts: int) -> tuple[float, int, str | None]:
     """Return seconds, passed attempts and the session of many attempts at once."""
     folder = ROOT / "example_suites/shopping_cart"
     config = load_config(folder / "config.yaml")
@@ -108,36 +104,31 @@ async def carts(attempts: int) -> tuple[float, int, str | None]:
     return seconds, sum(verdicts), session
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--calls", type=int, default=40)
-    parser.add_argument("--attempts", type=int, default=16)
-    parser.add_argument("--json", type=Path, help="write the numbers here")
-    options = parser.parse_args()
+def tool_calls(times: int) -> list[Row]:
+    """A tool call against the engine's own floor: create, start, wait, logs, remove."""
     client = connect()
-    floors, ours = asyncio.run(compare(client, options.calls))
-    ratio = statistics.median(ours) / statistics.median(floors)
-    seconds, passed, session = asyncio.run(carts(options.attempts))
-    left = len(list_owned(client, f"{SESSION_LABEL}={session}"))
-    client.close()
-    numbers = {
-        "calls": options.calls,
-        "floor_median_ms": round(statistics.median(floors) * 1000, 1),
-        "floor_min_ms": round(min(floors) * 1000, 1),
-        "call_median_ms": round(statistics.median(ours) * 1000, 1),
-        "call_min_ms": round(min(ours) * 1000, 1),
-        "ratio": round(ratio, 3),
-        "target_ratio": TARGET_RATIO,
-        "cart_attempts": options.attempts,
-        "cart_passed": passed,
-        "cart_seconds": round(seconds, 1),
-        "left_behind": left,
-    }
-    print(json.dumps(numbers, indent=2))
-    if options.json:
-        options.json.write_text(json.dumps(numbers, indent=2) + "\n", "utf-8")
-    return 0 if ratio <= TARGET_RATIO and passed == options.attempts and not left else 1
+    try:
+        floors, ours = asyncio.run(compare(client, times))
+    finally:
+        client.close()
+    floor_ms, call_ms = statistics.median(floors) * 1000, statistics.median(ours) * 1000
+    return [
+        Row(f"one container, median of {times}", floor_ms, "ms"),
+        Row(f"one tool call, median of {times}", call_ms, "ms"),
+        Row("tool call ÷ container", call_ms / floor_ms, "×", 1.2),
+    ]
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def carts(times: int) -> list[Row]:
+    """Shopping carts at once: each with a network, a service, tool calls and a validator."""
+    seconds, passed, session = asyncio.run(many_carts(times))
+    client = connect()
+    try:
+        left = len(list_owned(client, f"{SESSION_LABEL}={session}"))
+    finally:
+        client.close()
+    return [
+        Row(f"{times} attempts at once", seconds, "s"),
+        Row("attempts that passed", passed, "", times, at_least=True),
+        Row("containers, networks and volumes left", left, "", 0),
+    ]
