@@ -122,16 +122,17 @@ def test_a_failing_test_of_the_user_is_red(project, body, phase):
     result.stdout.fnmatch_lines(["gate: 1 other tests failed", "gate: RED*"])
 
 
-def test_a_broken_teardown_of_an_item_is_a_failure_of_the_users_own(project):
+@pytest.mark.parametrize("item", ["t1", "t3"], ids=["right", "wrong"])
+def test_a_broken_teardown_of_an_item_is_a_failure_of_the_users_own(project, item):
     project.mock({"answers": ANSWERS}, tasks())
     project.write(
         "conftest.py",
-        """\
+        f"""\
         import pytest
         @pytest.fixture(autouse=True)
         def cleanup(request):
             yield
-            assert not request.node.name.startswith("t1[")
+            assert not request.node.name.startswith("{item}[")
         """,
     )
     assert project.run("tasks.yaml", "--mt-min-pass-rate=0.7").ret == 1
