@@ -3,15 +3,17 @@
 Does not check the document against its schema beyond the types it needs, and does not read journals
 (``results/journal.py``). What a record has no field for is kept like this: texts that the document holds as lines stay
 texts (the answer's content is its text, also where it was an object), the document's own head is a `Header`; unknown
-members are dropped. Reading and writing again (``results/json_writer.py``) gives MindTrial's bytes.
+members are dropped. The format has no field for repeats: entries of one task in a document of ours are numbered.
+Reading and writing again (``results/json_writer.py``) gives MindTrial's bytes.
 
 Source: spec mindtrial 7.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,6 +30,7 @@ from pytest_mindtrial.core.record import (
     ValidationRecord,
 )
 from pytest_mindtrial.core.values import Kind, Usage
+from pytest_mindtrial.results.evaluation import APP_NAME
 from pytest_mindtrial.results.json_fields import Fields, parse_json
 
 __all__ = ["Header", "ResultsDocument", "parse_results_json", "read_results_json"]
@@ -82,7 +85,20 @@ def parse_results_json(text: str) -> ResultsDocument:
     if type(version) is not int or version != FORMAT_VERSION:
         raise ResultsError(f"unsupported format version {version} (expected {FORMAT_VERSION})")
     header = Header(root.text("AppName"), root.text("AppVersion"), root.text("CreatedAt"))
-    return ResultsDocument(header, tuple(_results(root)))
+    results = tuple(_results(root))
+    return ResultsDocument(header, _numbered(results) if header.app_name == APP_NAME else results)
+
+
+def _numbered(results: Sequence[Result]) -> tuple[Result, ...]:
+    """Number the tries of tasks that were tried more than once in one evaluation, so that none is taken for a copy."""
+    keys = [(result.evaluation_seed, result.provider, result.run, result.task) for result in results]
+    totals = Counter(keys)
+    tries: Counter[tuple[str, ...]] = Counter()
+    numbered = []
+    for key, result in zip(keys, results, strict=True):
+        tries[key] += 1
+        numbered.append(replace(result, repeat=tries[key]) if totals[key] > 1 else result)
+    return tuple(numbered)
 
 
 def _results(root: Fields) -> Iterator[Result]:

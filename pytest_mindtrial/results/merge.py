@@ -1,7 +1,8 @@
 """Merging the results of several documents or journals, the last one winning.
 
-Does not read files and does not write any. Source: spec mindtrial 8.1 and A.5. Two additions: repeats of one task are
-different results, and results of different evaluations are never mixed without a note.
+Does not read files and does not write any. Source: spec mindtrial 8.1 and A.5. Three additions: repeats of one task are
+different results, so are tasks of the same name from two files of one evaluation, and results of different evaluations
+are never mixed without a note.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from pytest_mindtrial.core.record import Result
 
 __all__ = ["MergedResults", "MergedRun", "Source", "merge"]
 
-_Key = tuple[str, int | None]
+_Key = tuple[str, int | None, str]
+_Name = tuple[str, str, str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +65,16 @@ class MergedResults:
 def merge(sources: Iterable[Source]) -> MergedResults:
     """Merge by provider, run, task and repeat; later sources win.
 
-    Invariant: idempotent and associative in its results.
+    Invariant: idempotent, and associative in its results where no evaluation has a name in two task files.
     """
+    sources = tuple(sources)
+    ambiguous = _names_in_several_files(sources)
     groups: dict[str, dict[str, dict[_Key, tuple[Result, str]]]] = {}
     replaced: dict[tuple[str, str], set[_Key]] = {}
     for source in sources:
         for result in source.results:
             run = groups.setdefault(result.provider, {}).setdefault(result.run, {})
-            key = (result.task, result.repeat)
+            key = (result.task, result.repeat, _task_file(result) if _name(result) in ambiguous else "")
             if key in run:
                 replaced.setdefault((result.provider, result.run), set()).add(key)
             run[key] = (result, source.name)
@@ -81,6 +85,27 @@ def merge(sources: Iterable[Source]) -> MergedResults:
         for run, tasks in runs.items()
     )
     return MergedResults(tuple(result for result, _ in kept), statistics, _notes(kept))
+
+
+def _names_in_several_files(sources: Iterable[Source]) -> set[_Name]:
+    """Return the names that one evaluation took from more than one task file; results JSON does not say the file."""
+    files: dict[tuple[str, str, _Name], str] = {}
+    names = set()
+    for source in sources:
+        for result in source.results:
+            name = _name(result)
+            file = _task_file(result)
+            if file and files.setdefault((source.name, result.evaluation_seed, name), file) != file:
+                names.add(name)
+    return names
+
+
+def _name(result: Result) -> _Name:
+    return (result.provider, result.run, result.task, result.repeat)
+
+
+def _task_file(result: Result) -> str:
+    return result.nodeid.partition("::")[0]
 
 
 def _notes(kept: Sequence[tuple[Result, str]]) -> tuple[str, ...]:

@@ -56,6 +56,21 @@ def rewritten(source: str) -> str:
     return pretty_json(document(read.results, info) | {"CreatedAt": read.header.created_at}) + "\n"
 
 
+def test_tries_of_one_task_in_a_document_of_ours_are_numbered() -> None:
+    entries = [entry(TraceID=mark, Evaluation={"Seed": "s"}) for mark in "abc"]
+    other = entry(Task="once", Evaluation={"Seed": "s"})
+    ours = parse_results_json(text(*entries, other, AppName="pytest-mindtrial")).results
+    assert [result.repeat for result in ours] == [1, 2, 3, None]
+    theirs = parse_results_json(text(*entries, AppName="MindTrial")).results
+    assert [result.repeat for result in theirs] == [None] * 3
+
+
+def test_a_task_of_two_evaluations_in_one_document_is_not_a_repeat() -> None:
+    entries = [entry(TraceID=mark, Evaluation={"Seed": mark}) for mark in "ab"]
+    ours = parse_results_json(text(*entries, AppName="pytest-mindtrial")).results
+    assert [result.repeat for result in ours] == [None, None]
+
+
 @pytest.mark.shared_data
 @pytest.mark.skipif(not DATA.is_dir(), reason="the shared data folder is not here")
 @pytest.mark.parametrize("name", ["results.json", "empty.json"])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -41,6 +42,22 @@ def test_a_task_replaced_twice_counts_once() -> None:
 def test_repeats_are_different_results() -> None:
     merged = merge([Source("a", [result("r", "t", repeat=1), result("r", "t", repeat=2)])])
     assert len(merged.results) == 2
+
+
+def from_file(file: str, mark: str, seed: str = "s") -> Result:
+    return replace(result("r", "t", mark, seed=seed), nodeid=f"{file}::t[p-r]")
+
+
+def test_tasks_of_one_name_in_two_files_of_an_evaluation_are_different_results() -> None:
+    whole = Source("whole", [from_file("a.yaml", "1"), from_file("b.yaml", "2")])
+    assert [r.trace_id for r in merge([whole]).results] == ["1", "2"]
+    again = Source("again", [from_file("b.yaml", "3", seed="later")])
+    assert [r.trace_id for r in merge([whole, again]).results] == ["1", "3"]
+
+
+def test_a_task_file_that_was_renamed_between_evaluations_changes_no_name() -> None:
+    both = Source("both", [from_file("old.yaml", "1", seed="one"), from_file("new.yaml", "2", seed="two")])
+    assert [r.trace_id for r in merge([both]).results] == ["2"]
 
 
 def test_the_same_names_under_two_providers_do_not_meet() -> None:
