@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from pytest_mindtrial.core.values import ToolCall, ToolResult
+from pytest_mindtrial.sandbox import resources
 from pytest_mindtrial.sandbox.connection import connect
 from pytest_mindtrial.sandbox.hub import SandboxHub
 from pytest_mindtrial.sandbox.ownership import SESSION_LABEL
@@ -187,9 +188,29 @@ class Lab:
         return text, sandbox
 
 
+class NoWatchdog:
+    """Stands in for the child process, of which one for each test would cost more than the test."""
+
+    def __init__(self, session: str, state_dir: Path) -> None:
+        self.pid = 0
+
+    def dismiss(self) -> None:
+        return
+
+    def abandon(self) -> None:
+        return
+
+
 @pytest.fixture
-def lab(client: Any, tmp_path: Path) -> Iterator[Lab]:
+def watchdog() -> Any:
+    """Return the kind of watchdog that hubs of this process start; tests of what it does override this."""
+    return NoWatchdog
+
+
+@pytest.fixture
+def lab(client: Any, tmp_path: Path, watchdog: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
     """Return a lab; afterwards nothing of its hubs may be left, before their end and after it."""
+    monkeypatch.setattr(resources, "Watchdog", watchdog)
     state_dir = tmp_path / "state"
     state_dir.mkdir()
     client.close()  # drops idle connections only; it connects again when it is used
@@ -204,8 +225,9 @@ def lab(client: Any, tmp_path: Path) -> Iterator[Lab]:
     assert list(state_dir.iterdir()) == []
     assert wait_until(lambda: _threads() <= threads), _threads() - threads
     client.close()
-    gc.collect()
-    assert set(_descriptors().items()) - set(descriptors.items()) == set()
+    if _descriptors().items() - descriptors.items():
+        gc.collect()  # a tenth of a second, and rarely needed
+    assert _descriptors().items() - descriptors.items() == set()
 
 
 def wait_until(is_true: Callable[[], bool], seconds: float = 10.0) -> bool:

@@ -21,8 +21,14 @@ from pytest_mindtrial.sandbox.ownership import ATTEMPT_LABEL, SESSION_LABEL
 from pytest_mindtrial.sandbox.removal import list_owned
 from pytest_mindtrial.sandbox.settings import SandboxSettings
 from pytest_mindtrial.sandbox.sweep import sweep_orphans
+from pytest_mindtrial.sandbox.watchdog import Watchdog
 from tests.docker import phases
 from tests.docker.phases import PHASES, has_reached, live, scenario, wait_for
+
+
+@pytest.fixture
+def watchdog() -> Any:
+    return Watchdog
 
 
 def owned(client: Any, session: str | None) -> list[Any]:

@@ -69,7 +69,7 @@ def test_a_service_without_a_healthcheck_is_ready_when_it_runs(lab: Any) -> None
 
 
 def test_a_service_that_needs_a_moment_is_waited_for(lab: Any) -> None:
-    config = lab.config(lab.counter(env={"DELAY": "1"}), lab.client())
+    config = lab.config(lab.counter(env={"DELAY": "0.4"}), lab.client())
     assert lab.run(config, [("get", {"path": "/"})])[0] == ["0"]
 
 
@@ -211,7 +211,7 @@ import concurrent.futures, socket, sys
 def state(target):
     host, port = target.rsplit(":", 1)
     try:
-        socket.create_connection((host, int(port)), timeout=1).close()
+        socket.create_connection((host, int(port)), timeout=0.5).close()
         return target + " reached"
     except OSError as error:
         return target + " closed"

@@ -94,12 +94,6 @@ def test_a_missing_image_is_fetched_when_asked_to(session: PytestSession) -> Non
     assert "image '127.0.0.1:9/none:1' (tool 'wait' of task 't') is not on this machine and could not be" in output
 
 
-def test_the_ini_file_may_ask_for_fetching(session: PytestSession) -> None:
-    ini = {"pytest.ini": "[pytest]\nmt_docker_pull = true\n"}
-    _, output = session.run({**files("echo 1", "127.0.0.1:9/none:1"), **ini}, *ARGUMENTS)
-    assert "is not on this machine and could not be fetched" in output
-
-
 def test_a_missing_engine_stops_the_session(session: PytestSession) -> None:
     status, output = session.run(files("echo 1"), *ARGUMENTS, DOCKER_HOST="unix:///no/such.sock")
     assert (status, "no Docker engine answers at unix:///no/such.sock" in output) == (4, True)
