@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pytest
 
@@ -98,6 +98,11 @@ class TaskItem(pytest.Function):
     @cached_property
     def _foreign_fixtures(self) -> dict[str, Any] | None:
         return foreign_fixtures(self)
+
+    @cached_property
+    def report_keywords(self) -> dict[str, Literal[1]]:
+        """The words by which ``-k`` finds the item, as they stand in its reports."""
+        return dict.fromkeys(self.keywords, 1)
 
     def setup(self) -> None:
         """Fill the fixtures, which waits for the attempt, and raise when there is no verdict."""

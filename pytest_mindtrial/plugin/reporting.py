@@ -6,7 +6,7 @@ not cost 50 ms each. Does not render documents (``results``, ``report``). Source
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -62,6 +62,8 @@ def add_result(item: TaskItem, report: pytest.TestReport) -> None:
     result = item.result
     if result is None:
         return
+    # pytest keeps every report until the end: three times the same words per item would be a kilobyte more.
+    report.keywords = item.report_keywords
     if report.when == "setup":
         # The attempt's own model time, not the time pytest waited for it: --durations and junit tell the truth even
         # when the attempt ran ahead.
@@ -126,11 +128,12 @@ def write_reports(evaluation: Evaluation, incomplete: str) -> WrittenReports:
     outputs = keeper.outputs if keeper else Outputs(evaluation)
     results = redact_results(evaluation.results, keeper.redact if keeper else str)
     written = WrittenReports()
-    for name, wanted, render in (
+    reports: tuple[tuple[str, bool, Callable[[Any, Any], str | Iterable[str]]], ...] = (
         ("json", settings.json, _json),
         ("csv", settings.csv, _csv),
         ("html", settings.html, _html),
-    ):
+    )
+    for name, wanted, render in reports:
         if not wanted:
             continue
         path = outputs.file(f".{name}")
@@ -162,7 +165,7 @@ def _csv(results: Any, info: Any) -> str:
     return write_csv(results)
 
 
-def _html(results: Any, info: Any) -> str:
-    from pytest_mindtrial.report.html import render_html
+def _html(results: Any, info: Any) -> Iterable[str]:
+    from pytest_mindtrial.report.html import html_pieces
 
-    return render_html(results, info)
+    return html_pieces(results, info)

@@ -13,7 +13,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import resources
 
 from pytest_mindtrial.core.jsontext import compact_json
@@ -21,7 +21,7 @@ from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.report.payload import bodies, index
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 
-__all__ = ["render_html"]
+__all__ = ["html_pieces", "render_html"]
 
 _SCRIPTS = (
     *("dom", "numbers", "diff", "data", "filters"),
@@ -40,10 +40,17 @@ def render_html(results: Sequence[Result], evaluation: EvaluationInfo) -> str:
             afterwards (they stand in the page as JSON strings).
         evaluation: Facts for the head; incomplete and mock evaluations get a banner.
     """
-    blocks = [_data_block("mt-index", index(results, evaluation))]
-    blocks += [_data_block(f"mt-body-{number}", chunk) for number, chunk in enumerate(bodies(results))]
+    return "".join(html_pieces(results, evaluation))
+
+
+def html_pieces(results: Sequence[Result], evaluation: EvaluationInfo) -> Iterator[str]:
+    """Yield the page piece by piece; as one string it takes several times the memory of the file."""
     before, after = _page().split("@payload@")
-    return before + "\n".join(blocks) + after
+    yield before
+    yield _data_block("mt-index", index(results, evaluation))
+    for number, chunk in enumerate(bodies(results)):
+        yield "\n" + _data_block(f"mt-body-{number}", chunk)
+    yield after
 
 
 def _data_block(name: str, data: object) -> str:

@@ -8,7 +8,7 @@ report would grow beyond its budget; the journal has everything. Source: spec mi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from email.utils import format_datetime
 from typing import Any
@@ -184,11 +184,12 @@ def row_ids(results: Sequence[Result]) -> list[str]:
     return ids
 
 
-def bodies(results: Sequence[Result]) -> list[list[dict[str, Any]]]:
-    """Return the bodies in chunks of `CHUNK_SIZE`, in the order of the results."""
+def bodies(results: Sequence[Result]) -> Iterator[list[dict[str, Any]]]:
+    """Yield the bodies in chunks of `CHUNK_SIZE`, in the order of the results; all at once would take much memory."""
     shown = _with_transcript(results)
-    all_bodies = [_body(result, is_shown) for result, is_shown in zip(results, shown, strict=True)]
-    return [all_bodies[start : start + CHUNK_SIZE] for start in range(0, len(all_bodies), CHUNK_SIZE)]
+    for start in range(0, len(results), CHUNK_SIZE):
+        chunk = slice(start, start + CHUNK_SIZE)
+        yield [_body(result, is_shown) for result, is_shown in zip(results[chunk], shown[chunk], strict=True)]
 
 
 def _with_transcript(results: Sequence[Result]) -> list[bool]:

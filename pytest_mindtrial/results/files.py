@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,12 +17,12 @@ from pytest_mindtrial.core.errors import UserError
 __all__ = ["write_atomically"]
 
 
-def write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str | Iterable[str]) -> None:
     """Replace a file's content as a whole; parent directories are created.
 
     Args:
         path: Target. A symbolic link is followed, so that the link stays.
-        text: Content, written as UTF-8 without newline translation; lone surrogates become ``?``.
+        text: Content, whole or in pieces, written as UTF-8 without newline translation; lone surrogates become ``?``.
 
     Raises:
         UserError: The directory or file cannot be written; the earlier content is still there.
@@ -29,17 +30,18 @@ def write_atomically(path: Path, text: str) -> None:
     target = Path(os.path.realpath(path))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _replace(target, text.encode("utf-8", "replace"))
+        _replace(target, [text] if isinstance(text, str) else text)
     except OSError as error:
         reason = error.strerror or str(error)
         raise UserError(f"cannot write {path}: {reason}; the file's earlier content, if any, is unchanged") from error
 
 
-def _replace(target: Path, data: bytes) -> None:
+def _replace(target: Path, pieces: Iterable[str]) -> None:
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
+            for piece in pieces:
+                stream.write(piece.encode("utf-8", "replace"))
             stream.flush()
             os.fchmod(stream.fileno(), _file_mode(target))
             os.fsync(stream.fileno())

@@ -7,12 +7,12 @@ Source: spec mindtrial 7.1; design D8.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from email.utils import format_datetime
 from typing import Any
 
-from pytest_mindtrial.core.jsontext import pretty_json, sorted_keys, text_lines, value_lines
+from pytest_mindtrial.core.jsontext import WrittenJson, pretty_json, sorted_keys, text_lines, value_lines
 from pytest_mindtrial.core.record import (
     AnswerRecord,
     ErrorRecord,
@@ -30,6 +30,9 @@ from pytest_mindtrial.results.evaluation import EvaluationInfo
 __all__ = ["SCHEMA_URL", "details_object", "document", "entry_object", "got_value", "want_value", "write_json"]
 
 SCHEMA_URL = "https://raw.githubusercontent.com/petmal/mindtrial/main/schema/results-v1.schema.json"
+
+_ENTRY_DEPTH = 3
+"""Levels around an entry: the document, ``Results``, the provider's list."""
 
 _RUN_CONFIG_KEYS = (
     "Model",
@@ -58,14 +61,22 @@ def write_json(results: Sequence[Result], evaluation: EvaluationInfo) -> str:
         results: In the order in which they shall appear; providers are sorted, the order inside a provider stays.
         evaluation: Facts for the head of the document.
     """
-    return pretty_json(document(results, evaluation)) + "\n"
+    return pretty_json(_document(results, evaluation, _written_entry)) + "\n"
 
 
 def document(results: Sequence[Result], evaluation: EvaluationInfo) -> dict[str, Any]:
     """Return the document as plain data, keys in writing order."""
-    by_provider: dict[str, list[dict[str, Any]]] = {}
+    return _document(results, evaluation, entry_object)
+
+
+def _written_entry(result: Result) -> WrittenJson:
+    return WrittenJson(pretty_json(entry_object(result), depth=_ENTRY_DEPTH))
+
+
+def _document(results: Sequence[Result], evaluation: EvaluationInfo, entry: Callable[[Result], Any]) -> dict[str, Any]:
+    by_provider: dict[str, list[Any]] = {}
     for result in results:
-        by_provider.setdefault(result.provider, []).append(entry_object(result))
+        by_provider.setdefault(result.provider, []).append(entry(result))
     head: dict[str, Any] = {"$schema": SCHEMA_URL, "FormatVersion": 1}
     created = evaluation.created_at
     if isinstance(created, datetime):

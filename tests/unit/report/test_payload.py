@@ -27,7 +27,7 @@ def plain(task: str = "task", kind: Kind = Kind.PASSED) -> Result:
 
 @pytest.mark.parametrize("name, make", [("empty", list), ("full", full), ("awkward", awkward)])
 def test_golden(name: str, make: Callable[[], list[Result]]) -> None:
-    data = {"index": index(make(), EVALUATION), "bodies": bodies(make())}
+    data = {"index": index(make(), EVALUATION), "bodies": list(bodies(make()))}
     check_golden(GOLDEN / f"{name}.html-payload.golden", pretty_json(data) + "\n")
 
 
@@ -43,7 +43,7 @@ def test_row_ids_are_unique_addresses() -> None:
 
 def test_bodies_come_in_chunks() -> None:
     assert [len(chunk) for chunk in bodies(many(120))] == [50, 50, 20]
-    assert bodies([]) == []
+    assert list(bodies([])) == []
 
 
 def test_long_texts_are_cut_with_a_mark(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +55,7 @@ def test_long_texts_are_cut_with_a_mark(monkeypatch: pytest.MonkeyPatch) -> None
         answer=AnswerRecord("t" * 12, "", "z" * 11),
         transcript=({"role": "user", "text": "w" * 11},),
     )
-    (body,) = bodies([result])[0]
+    (body,) = next(bodies([result]))
     assert body["got"] == "x" * 10 + "\n… (cut: 5 more characters are in the journal)"
     assert all(
         "cut: 1 more" in text for text in (body["want"][0], body["answer"]["content"], body["transcript"][0]["text"])
@@ -66,7 +66,7 @@ def test_long_texts_are_cut_with_a_mark(monkeypatch: pytest.MonkeyPatch) -> None
 def test_transcripts_have_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(payload, "MAX_TRANSCRIPTS", 25)
     results = [replace(plain(), transcript=({"role": "user", "text": "x" * 10},)) for _ in range(4)]
-    assert [len(body["transcript"]) for body in bodies(results)[0]] == [1, 1, 0, 0]
+    assert [len(body["transcript"]) for body in next(bodies(results))] == [1, 1, 0, 0]
     assert index(results, EVALUATION)["cut"] == "transcripts of the last 2 results are only in the journal"
     assert index(results[:2], EVALUATION)["cut"] == ""
 
@@ -91,7 +91,7 @@ def test_bodies_carry_no_raw_provider_objects_and_a_readable_verdict() -> None:
     usage = Usage(1, raw=({"secret": "raw"},))
     validation = ValidationRecord("semantic", usage=usage, semantic=Semantic("j", "p", "v", {"ok": False}))
     result = replace(plain(), answer=AnswerRecord("", "", "x", usage=usage), validation=validation)
-    (body,) = bodies([result])[0]
+    (body,) = next(bodies([result]))
     assert "secret" not in json.dumps(body)
     assert body["validation"]["semantic"]["verdict"] == '{\n  "ok": false\n}'
     assert body["answer"]["usage"] == {"input_tokens": 1}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,22 @@ def test_a_directory_in_the_way_is_a_user_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot write"):
         write_atomically(tmp_path / "folder", "text")
     assert names(tmp_path) == ["file", "folder"]
+
+
+def test_content_may_come_in_pieces(tmp_path: Path) -> None:
+    write_atomically(tmp_path / "x.html", iter(["<é", "\ud800", ">\r\n"]))
+    assert (tmp_path / "x.html").read_bytes() == "<é?>\r\n".encode()
+
+
+def test_pieces_that_fail_leave_the_earlier_content(tmp_path: Path) -> None:
+    path = tmp_path / "x.html"
+    path.write_text("earlier", encoding="utf-8")
+
+    def pieces() -> Iterator[str]:
+        yield "half"
+        raise KeyError("no more")
+
+    with pytest.raises(KeyError):
+        write_atomically(path, pieces())
+    assert [file.name for file in tmp_path.iterdir()] == ["x.html"]
+    assert path.read_text(encoding="utf-8") == "earlier"
