@@ -110,6 +110,7 @@ def mindtrial(pytestconfig: pytest.Config) -> MindTrial:
 
     ``mindtrial.ask("2+2?", run="openai-mini").text`` and
     ``mindtrial.grade("4", expected="4").passed`` use the configuration of ``--mt-config`` (or ``mt_config``).
+    ``with mindtrial.attempt(tools=["python"]) as attempt:`` starts tools and services for the time of the block.
     """
     from pytest_mindtrial.plugin.api import MindTrial
     from pytest_mindtrial.plugin.evaluation import evaluation_of

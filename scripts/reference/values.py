@@ -10,8 +10,10 @@ import inspect
 import re
 
 from pytest_mindtrial.core import record, values
+from pytest_mindtrial.plugin import tool_handles
 from pytest_mindtrial.providers import base as providers
 from pytest_mindtrial.results.evaluation import EvaluationInfo
+from pytest_mindtrial.sandbox import endpoints
 from pytest_mindtrial.suite import model
 from pytest_mindtrial.validators import base as validators
 from reference.markdown import code, page, prose, table
@@ -30,6 +32,10 @@ CLASSES: tuple[type, ...] = (
     record.Semantic,
     record.Metadata,
     values.Usage,
+    values.ToolCall,
+    values.ToolResult,
+    tool_handles.TaskTool,
+    endpoints.ServiceEndpoint,
     EvaluationInfo,
     model.Task,
     model.Rules,

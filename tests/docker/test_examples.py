@@ -83,7 +83,7 @@ def run_pytest(name: str, folder: Path, client: Any) -> Mapping[str, Any]:
     suite = EXAMPLES / name
     command = [sys.executable, "-m", "pytest", str(suite / "tasks.yaml"), "--mt-config", str(suite / "config.yaml")]
     command += ["--mt-output-dir", str(folder), "--mt-output-basename", "r", "--mt-seed", "eval-seed"]
-    command += ["-p", "no:cacheprovider"]
+    command += ["-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder)
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
