@@ -126,6 +126,8 @@ class ProviderError(MindTrialError):
 
     Attributes:
         requests: Every try that led here; set by the request policy.
+        may_resend: True when a kept connection was closed by the service before a byte of the reply: the request was
+            most likely never read, and may be sent again at once, as a request of its own.
         usage: Tokens of the conversation so far (``core.values.Usage``); set by the engine for a judge's failed answer.
     """
 
@@ -149,6 +151,7 @@ class ProviderError(MindTrialError):
         self.details = dict(details or {})
         self.request_id = request_id
         self.requests: tuple[RequestRecord, ...] = ()
+        self.may_resend = False
         self.usage: object | None = None
 
 

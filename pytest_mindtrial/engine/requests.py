@@ -169,6 +169,7 @@ class Policy:
         self, send: Callable[[], Awaitable[Any]], tries: _Tries, weigh: Callable[[], int] | None
     ) -> tuple[Any, Spending | None]:
         """Try until there is a reply; what is set aside for it is still to be settled."""
+        resent = 0
         while True:
             try:
                 async with self._admitted(weigh) as spending:
@@ -178,7 +179,10 @@ class Policy:
                 tries.failed(error)
                 if is_overload(error):
                     self._tell_lane(is_overload=True)
-                await self._back_off(error, tries.count)
+                if error.may_resend and not resent:
+                    resent = 1  # no retry of the policy's, but a request that takes a token like every other
+                    continue
+                await self._back_off(error, tries.count - resent)
                 continue
             tries.answered(reply)
             self._tell_lane(is_overload=False)

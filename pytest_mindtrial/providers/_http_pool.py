@@ -1,7 +1,8 @@
 """Kept-alive direct connections: one list of idle ones per origin, names resolved once, one TLS context.
 
-Does not limit the number of connections and knows no proxies (``providers/http.py``). A request on a kept connection
-that the server closed before any byte of a reply is sent once more on a fresh one; nothing else is ever repeated.
+Does not limit the number of connections, knows no proxies (``providers/http.py``) and never sends a POST twice by
+itself: a POST on a kept connection that the server closed before any byte of a reply raises an error that says so
+(``may_resend``), because sending it again is another request for whoever counts them. A GET is sent once more.
 Source: spec providers 1.2; RFC 9110 section 9.2.2, RFC 9112 section 9.3.1.
 """
 
@@ -66,6 +67,10 @@ class Pool:
             except TransportError as error:
                 if error.cause != "reset" or connection.has_answered:
                     raise
+                self._drop_idle(origin)  # they have gone idle together with this one
+                if method != "GET":
+                    error.may_resend = True
+                    raise
         connection = await self._connect(origin, deadlines, ends_at)
         return await self._exchange(origin, connection, target, head, body, deadlines, ends_at, method)
 
@@ -111,6 +116,10 @@ class Pool:
                 return connection
             connection.abort()
         return None
+
+    def _drop_idle(self, origin: Origin) -> None:
+        for connection in self._idle.pop(origin, []):
+            connection.abort()
 
     async def _connect(self, origin: Origin, deadlines: Deadlines, ends_at: float | None) -> Connection:
         loop = asyncio.get_running_loop()

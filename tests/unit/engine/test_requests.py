@@ -121,6 +121,32 @@ def test_a_hint_raises_the_wait(hint, waited):
     assert service.asked == [0, waited]
 
 
+def stale():
+    error = TransportError("closed", transient=True, cause="reset")
+    error.may_resend = True
+    return error
+
+
+def test_a_request_on_a_stale_connection_is_sent_again_at_once_with_a_token_of_its_own():
+    clock = FakeClock()
+    service, limit = Service(clock, stale()), Limiter(100, clock)
+    _, records = asyncio.run(ask(Policy(clock, limits=[limit]), service))
+    assert service.asked == [0, 0]
+    assert [record.cause for record in records] == ["reset", ""]
+    assert len(limit._sent) == 2
+
+
+def test_a_second_stale_connection_is_an_error_that_the_retry_policy_counts_once():
+    clock = FakeClock()
+    with pytest.raises(TransportError) as caught:
+        asyncio.run(ask(Policy(clock), Service(clock, stale(), stale())))
+    assert len(caught.value.requests) == 2
+    service = Service(clock, stale(), stale(), stale())
+    with pytest.raises(TransportError) as caught:
+        asyncio.run(ask(Policy(clock, retry=RetryPolicy(1, 5)), service))
+    assert len(caught.value.requests) == 3
+
+
 def test_a_hint_above_15_minutes_ends_it():
     clock = FakeClock()
     service = Service(clock, busy(retry_after_s=86_400))
