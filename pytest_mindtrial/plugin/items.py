@@ -57,6 +57,7 @@ class TaskItem(pytest.Function):
         repeat: 1-based repeat index; None without repeats.
         twin: (argument) An earlier item of the same file; it asks for the same fixtures.
         result: The finished attempt, as soon as there is one.
+        described: The attempt whose facts stand in `user_properties`.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class TaskItem(pytest.Function):
         self.run = run
         self.repeat = repeat
         self.result: Result | None = None
+        self.described: Result | None = None
         self._twin = twin or self
 
     @property

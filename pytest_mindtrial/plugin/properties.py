@@ -28,12 +28,18 @@ def add_properties(item: TaskItem, report: pytest.TestReport) -> None:
     """Give an item's report the properties of its result; those of an earlier attempt (a rerun) are replaced."""
     if item.result is None:
         return
-    own: list[tuple[str, object]] = [*properties_of(item.result).items()]
+    if item.described is not item.result:  # once, not in each of three phases
+        _describe(item, item.result)
+    report.user_properties = list(item.user_properties)
+
+
+def _describe(item: TaskItem, result: Result) -> None:
+    item.described = result
+    own: list[tuple[str, object]] = [*properties_of(result).items()]
     if item.get_closest_marker(_MUST_PASS) is not None:
         own.append((_MUST_PASS, True))
     others = [entry for entry in item.user_properties if not entry[0].startswith(_PREFIX) and entry[0] != _MUST_PASS]
     item.user_properties[:] = [*others, *own]
-    report.user_properties = list(item.user_properties)
 
 
 def properties_of(result: Result) -> dict[str, object]:
