@@ -135,8 +135,7 @@ def test_an_interrupted_or_killed_session_leaves_nothing(session: PytestSession,
 def test_ctrl_c_on_workers_leaves_nothing(session: PytestSession, client: Any) -> None:
     """The terminal sends the signal to all processes of the group; here the workers get it too."""
     before = {each.id for each in list_owned(client, SESSION_LABEL)}
-    process = session.start(files("sleep 60"), *ARGUMENTS, "-n", "1", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
-                            PYTEST_ADDOPTS="-p xdist -p mindtrial")  # fmt: skip
+    process = session.start(files("sleep 60"), *ARGUMENTS, "-n", "1")
 
     def ours() -> list[Any]:
         workers = {process.pid, *_children(process.pid)}
