@@ -40,7 +40,7 @@ from pytest_mindtrial.engine.plan import (
     SandboxSession,
     ToolExecutor,
 )
-from pytest_mindtrial.engine.threads import in_thread
+from pytest_mindtrial.engine.threads import in_thread, was_cancelled
 from pytest_mindtrial.engine.turns import Trail, converse, read_reply
 from pytest_mindtrial.providers.base import Attachment, Conversation, ModelClient, Prompt, ToolDefinition
 from pytest_mindtrial.providers.reading import ReadAnswer
@@ -97,9 +97,9 @@ async def run_attempt(plan: AttemptPlan, services: AttemptServices) -> Result:
     attempt = _Attempt(plan, services)
     try:
         await attempt.run()
-    except asyncio.CancelledError:
-        raise
     except BaseException as error:  # the border: also what a user's client raises to end a test
+        if was_cancelled(error):
+            raise
         attempt.fail(error)
     finally:
         await attempt.clean_up()
@@ -312,9 +312,9 @@ class _Attempt:
         started = clock.monotonic_ns()
         try:
             verdict = await validator.validate(candidate)
-        except asyncio.CancelledError:
-            raise
         except BaseException as error:  # a validator that crashes has not decided
+            if was_cancelled(error):
+                raise
             self._set_undecided(error, candidate, validator)
             return None
         self._trail.requests.extend(verdict.requests)

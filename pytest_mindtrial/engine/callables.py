@@ -16,7 +16,7 @@ from pytest_mindtrial.core.errors import ProviderError, ReplyError
 from pytest_mindtrial.core.jsontext import compact_json
 from pytest_mindtrial.core.record import RequestRecord
 from pytest_mindtrial.core.values import StopClass, ToolResult
-from pytest_mindtrial.engine.threads import in_thread
+from pytest_mindtrial.engine.threads import in_thread, was_cancelled
 from pytest_mindtrial.providers.base import ModelClient, Prompt, Turn
 
 __all__ = ["as_model_client", "wrap_callable"]
@@ -77,9 +77,11 @@ class _CallableClient:
             return await value if inspect.isawaitable(value) else value
         except ProviderError:
             raise
-        except Exception as error:
+        except BaseException as error:  # also pytest.skip, sys.exit, and a cancelled task of the function's own
+            if isinstance(error, GeneratorExit) or was_cancelled(error):
+                raise
             details = {"Traceback": "".join(traceback.format_exception(error))}
-            message = f"the model function raised {type(error).__name__}: {error}"
+            message = f"the model function raised {type(error).__name__}: {error}".removesuffix(": ")
             raise ReplyError(message, cause="callable", details=details) from error
 
 
@@ -117,7 +119,7 @@ def _turn_of(value: Any, prompt: Prompt, duration_ns: int, request: RequestRecor
     common: dict[str, Any] = {"duration_ns": duration_ns, "requests": (request,)}
     if value is None:
         return Turn(None, StopClass.FINAL, "the function returned None", **common)
-    text = value if isinstance(value, str) else compact_json(value)
+    text, value = (value, value) if isinstance(value, str) else _as_json(value)
     if prompt.wants_schema and isinstance(value, str):
         try:
             value = json.loads(value)
@@ -126,6 +128,16 @@ def _turn_of(value: Any, prompt: Prompt, duration_ns: int, request: RequestRecor
     answer = {"content": value} if prompt.wants_schema else value
     wrapper = {"title": "", "explanation": "", "final_answer": answer}
     return Turn(text, StopClass.FINAL, parsed=wrapper, **common)
+
+
+def _as_json(value: Any) -> tuple[str, Any]:
+    """Return a value as JSON text and as what a JSON reader makes of it."""
+    try:
+        text = compact_json(value)
+        return text, json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"the model function returned {type(value).__name__}; allowed are text and JSON values ({error})"
+        raise ReplyError(message, cause="callable") from error
 
 
 def _takes_prompt(function: Callable[..., Any]) -> bool:

@@ -13,9 +13,15 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["in_thread"]
+__all__ = ["in_thread", "was_cancelled"]
 
 T = TypeVar("T")
+
+
+def was_cancelled(error: BaseException) -> bool:
+    """Tell a cancel of the running task from a `asyncio.CancelledError` that the user's code let escape."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling() > 0)
 
 
 async def in_thread(function: Callable[[], T]) -> T:
@@ -35,8 +41,8 @@ async def in_thread(function: Callable[[], T]) -> T:
         settle: Callable[[Any], None] = future.set_result
         try:
             value: Any = context.run(function)
-        except StopIteration as error:  # a future cannot carry it
-            settle, value = future.set_exception, RuntimeError(f"the function raised StopIteration: {error.value!r}")
+        except (StopIteration, GeneratorExit) as error:  # a future cannot carry them
+            settle, value = future.set_exception, RuntimeError(f"the function raised {error!r}")
         except BaseException as error:
             settle, value = future.set_exception, error
         with contextlib.suppress(RuntimeError):  # the loop is closed; nobody waits

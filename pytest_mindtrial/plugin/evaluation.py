@@ -269,8 +269,13 @@ class Evaluation:
         """
         from pytest_mindtrial.plugin.handles import as_client, as_validator
         from pytest_mindtrial.plugin.tool_handles import as_services, as_tools
+        from pytest_mindtrial.suite.model import Run, Task
 
         try:
+            for name, kind in (("task", Task), ("run", Run)):
+                if not isinstance(values[name], kind):
+                    found = type(values[name]).__name__
+                    raise TypeError(f"mt_{name} must be a pytest_mindtrial.suite.model.{kind.__name__}, not {found}")
             given = {
                 "client": as_client(values["client"]),
                 "validator": as_validator(values["validator"]),

@@ -7,10 +7,13 @@ fixture that wraps its predecessor works. Does not build clients. Source: design
 from __future__ import annotations
 
 import inspect
+import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from pytest_mindtrial.core.errors import ValidationError
 from pytest_mindtrial.core.record import ValidationRecord
+from pytest_mindtrial.engine.threads import in_thread
 from pytest_mindtrial.validators.base import Candidate, Verdict
 
 if TYPE_CHECKING:
@@ -74,7 +77,7 @@ class CallableValidator:
 
     Args:
         function: Takes the answer (and, when it has a second parameter, the `Candidate`); returns a truth value, or
-            a pair of truth value and reason. May be a coroutine function.
+            a pair of truth value and reason. May be a coroutine function; others run in a thread of their own.
     """
 
     method = "custom"
@@ -87,21 +90,28 @@ class CallableValidator:
     async def validate(self, candidate: Candidate) -> Verdict:
         """Call the function."""
         arguments = (candidate.answer, candidate) if self._takes_candidate else (candidate.answer,)
-        value = self._function(*arguments)
-        if inspect.isawaitable(value):
-            value = await value
+        if inspect.iscoroutinefunction(self._function):
+            value = await self._function(*arguments)
+        else:  # in a thread: the engine's loop has other attempts to serve, and measures how long their models take
+            value = await in_thread(lambda: self._function(*arguments))
+            value = await value if inspect.isawaitable(value) else value
         passed, reason = value if isinstance(value, tuple) else (value, "")
+        if isinstance(passed, str | bytes):  # every text but an empty one would count as passed
+            raise ValidationError(
+                f"the validator {self.name} must return true or false, or a pair of that and a reason; "
+                f"it returned {type(passed).__name__} {textwrap.shorten(repr(passed), 60)}"
+            )
         title = "Response Assessment"
         explanation = str(reason) or ("The validator accepted it." if passed else "The validator rejected it.")
         record = ValidationRecord(method="custom", title=title, explanation=explanation, validator=self.name)
         return Verdict(passed=bool(passed), got=candidate.answer, want=candidate.expected, record=record)
 
 
-def as_validator(value: Any) -> Validator | None:
-    """Return what an overridden ``mt_validator`` gave as a `Validator`; None for our own handle.
+def as_validator(value: Any, source: str = "mt_validator", error: type[Exception] = TypeError) -> Validator | None:
+    """Return what an overridden ``mt_validator`` or a hook gave as a `Validator`; None for our own handle.
 
     Raises:
-        TypeError: The value is neither a validator nor a callable.
+        TypeError: The value is neither a validator nor a callable; another ``error`` on request.
     """
     if isinstance(value, TaskValidator):
         return None
@@ -109,14 +119,14 @@ def as_validator(value: Any) -> Validator | None:
         return value  # type: ignore[no-any-return]
     if callable(value):
         return CallableValidator(value)
-    raise TypeError(f"mt_validator must be a validator or a callable, not {type(value).__name__}")
+    raise error(f"{source} must be a validator or a callable, not {type(value).__name__}")
 
 
-def as_client(value: Any) -> ModelClient | None:
-    """Return what an overridden ``mt_provider`` gave as a `ModelClient`; None for our own handle.
+def as_client(value: Any, source: str = "mt_provider", error: type[Exception] = TypeError) -> ModelClient | None:
+    """Return what an overridden ``mt_provider`` or a hook gave as a `ModelClient`; None for our own handle.
 
     Raises:
-        TypeError: The value is neither a client nor a callable.
+        TypeError: The value is neither a client nor a callable; another ``error`` on request.
     """
     if isinstance(value, RunModel):
         return None
@@ -126,4 +136,4 @@ def as_client(value: Any) -> ModelClient | None:
         from pytest_mindtrial.engine.clients import wrap_callable
 
         return wrap_callable(value)
-    raise TypeError(f"mt_provider must be a model client or a callable, not {type(value).__name__}")
+    raise error(f"{source} must be a model client or a callable, not {type(value).__name__}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -122,7 +122,7 @@ class TaskItem(pytest.Function):
             super().setup()
             if getattr(option, "setupplan", False):
                 return
-            result = cast("Result", self.funcargs["mt_result"])
+            result = _checked(self.funcargs["mt_result"])
         self.result = result
         if result.kind is Kind.ERROR:
             raise NoAnswer(result)
@@ -143,6 +143,15 @@ class TaskItem(pytest.Function):
 
 def _relative(path: Path, config: pytest.Config) -> str:
     return os.path.relpath(path, config.invocation_params.dir)
+
+
+def _checked(value: Any) -> Result:
+    from pytest_mindtrial.core.record import Result
+
+    if not isinstance(value, Result):
+        found = type(value).__name__
+        pytest.fail(f"mt_result must be a pytest_mindtrial.core.record.Result, not {found}", pytrace=False)
+    return value
 
 
 def _skip_reason(result: Result) -> str:

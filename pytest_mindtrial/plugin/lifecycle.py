@@ -57,7 +57,7 @@ def start(evaluation: Evaluation, session: pytest.Session) -> bool | None:
     separate_logs(session.config)
     with paused():
         evaluation.start_runner(items)
-    evaluation.expected = len(items)
+    evaluation.expected = len({item.nodeid for item in items})
     evaluation.at_end.append(set_aside())
     start_progress(evaluation)
     return None

@@ -69,9 +69,10 @@ class Recorder:
                 evaluation.keeper.reported(result)
             self._config.hook.pytest_mt_attempt_finished(result=result)
 
-    def pytest_keyboard_interrupt(self) -> None:
-        """Remember that the user stopped the session."""
-        self._interrupted = "interrupted from the keyboard"
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Remember that the user, or code that calls `pytest.exit`, stopped the session."""
+        is_exit = isinstance(excinfo.value, pytest.exit.Exception)
+        self._interrupted = f"stopped: {excinfo.value}" if is_exit else "interrupted from the keyboard"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

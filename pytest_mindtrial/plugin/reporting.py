@@ -148,8 +148,13 @@ def write_reports(evaluation: Evaluation, incomplete: str) -> WrittenReports:
     if keeper is not None and keeper.journal_path is not None:
         written.paths.append(("journal", keeper.journal_path))
     hook = evaluation.pytest_config.hook.pytest_mt_write_reports
-    for path in hook(results=tuple(results), evaluation=info, stem=outputs.stem):
-        written.paths.append((Path(path).suffix.lstrip(".") or "report", Path(path)))
+    try:
+        for path in map(Path, hook(results=tuple(results), evaluation=info, stem=outputs.stem)):
+            written.paths.append((path.suffix.lstrip(".") or "report", path))
+    except Exception as error:  # the user's code; the table and the other reports must not suffer from it
+        from pytest_mindtrial.plugin.hook_calls import blame
+
+        written.problems.append(blame("pytest_mt_write_reports", error))
     return written
 
 

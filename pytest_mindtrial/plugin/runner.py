@@ -11,6 +11,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,6 +24,7 @@ from pytest_mindtrial.engine.engine import Engine
 from pytest_mindtrial.engine.plan import AttemptPlan, ToolExecutor
 from pytest_mindtrial.plugin.assembly import attempt_settings, response_cache
 from pytest_mindtrial.plugin.budgeting import BudgetHooks, spending_limit
+from pytest_mindtrial.plugin.hook_calls import client_of_hook, validator_of_hook
 from pytest_mindtrial.plugin.journaling import SessionJournal
 from pytest_mindtrial.plugin.outputs import Outputs
 from pytest_mindtrial.plugin.preflight import sandbox_problems
@@ -109,8 +111,8 @@ class Runner:
                 concurrency=self._concurrency,
                 on_result=self._finished,
                 attempts=attempt_settings(evaluation, redactor, self._cache, self._budget),
-                client_hook=self._client_from_hook,
-                validator_hook=self._validator_from_hook,
+                client_hook=partial(client_of_hook, evaluation.pytest_config.hook),
+                validator_hook=partial(validator_of_hook, evaluation.pytest_config.hook),
             )
             problems = sandbox_problems(self._engine, self._to_run())
             if problems:
@@ -151,12 +153,6 @@ class Runner:
     def _selected_providers(self) -> list[tuple[Any, Any]]:
         pairs = {(id(item.provider), item.run.name): (item.provider, item.run) for item in self._to_run()}
         return list(pairs.values())
-
-    def _client_from_hook(self, provider: Any, run: Any) -> Any:
-        return self._evaluation.pytest_config.hook.pytest_mt_client(provider=provider, run=run)
-
-    def _validator_from_hook(self, task: Any, run: Any) -> Any:
-        return self._evaluation.pytest_config.hook.pytest_mt_validator(task=task, run=run)
 
     def _may_run_ahead(self, item: TaskItem) -> bool:
         if not _DECIDED_BY_PYTEST.isdisjoint(mark.name for mark in item.iter_markers()):
@@ -310,20 +306,18 @@ class Runner:
         return value
 
     def _wait(self, future: Future[Any]) -> Any:
-        while True:
-            try:
-                return future.result(_WAIT_SLICE_S)
-            except concurrent.futures.CancelledError:
-                if not self.exhausted:
-                    raise
-                # An item with fixtures of its own, which was let begin before the budget was used up.
-                pytest.skip(f"not run: {self.exhausted}")
-            except concurrent.futures.TimeoutError:
-                if future.done():
-                    continue
-                self.on_wait()
-                if self._engine is None or not self._engine.is_alive:
-                    raise InternalError("the engine's thread has ended; this attempt has no result") from None
+        # Not result(timeout): its TimeoutError could not be told from one that a validator raised.
+        while not concurrent.futures.wait([future], _WAIT_SLICE_S).done:
+            self.on_wait()
+            if (self._engine is None or not self._engine.is_alive) and not future.done():
+                raise InternalError("the engine's thread has ended; this attempt has no result")
+        try:
+            return future.result()
+        except concurrent.futures.CancelledError:
+            if not self.exhausted:
+                raise
+            # An item with fixtures of its own, which was let begin before the budget was used up.
+            pytest.skip(f"not run: {self.exhausted}")
 
     # Finishing
 

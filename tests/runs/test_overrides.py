@@ -222,3 +222,135 @@ def test_hooks_supply_clients_and_validators_and_observe(project):
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["*finished sum Passed*", "*finished capital Passed*", "txt:*out.txt"])
     assert (project.path / "results/out.txt").read_text() == "2 results, complete=True"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("import sys; sys.exit(3)", "the model function raised SystemExit: 3"),
+        ("pytest.skip('not today')", "the model function raised Skipped: not today"),
+        ("raise asyncio.CancelledError", "the model function raised CancelledError"),
+        ("raise GeneratorExit", "the model function raised RuntimeError: the function raised GeneratorExit()"),
+        ("return b'4'", "the model function returned bytes; allowed are text and JSON values*"),
+        ("return {1: {2}}", "the model function returned dict; allowed are text and JSON values*"),
+        ("return 10**5000", "the model function returned int; allowed are text and JSON values*"),
+    ],
+)
+def test_what_a_model_function_does_wrong_is_said_to_be_its_own(project, body, said):
+    project.write(
+        "conftest.py",
+        f"""
+        import asyncio
+        import pytest
+
+        @pytest.fixture
+        def mt_provider():
+            def answer(prompt):
+                {body}
+            return answer
+        """,
+    )
+    result = project.run("tasks.yaml")
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines([f"Execution Error: {said}", "mock * 0 * 0 * 2 *"])
+    result.stdout.no_fnmatch_line("*internal error*")
+
+
+@pytest.mark.parametrize("body", ["raise asyncio.CancelledError", "raise TimeoutError"])
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_a_validator_that_gives_up_has_not_decided(project, kind, body):
+    project.write(
+        "conftest.py",
+        f"""
+        import asyncio
+        import pytest
+
+        def pytest_mt_validator(task, run):
+            {kind} judge(answer):
+                {body}
+            return judge
+        """,
+    )
+    project.write("test_python.py", "def test_grade(mindtrial):\n    mindtrial.grade('4', expected='4')\n")
+    result = project.run("tasks.yaml", "test_python.py", "--mt-config", "config.yaml")
+    result.assert_outcomes(errors=2, failed=1)
+    result.stdout.fnmatch_lines(["Validation Error: *", "mock * 0 * 0 * 2 *"])
+
+
+@pytest.mark.parametrize("value", ["'yes'", "('not equal', False)"])
+def test_a_text_is_no_verdict(project, value):
+    project.write(
+        "conftest.py",
+        f"""
+        import pytest
+
+        @pytest.fixture
+        def mt_validator():
+            return lambda answer: {value}
+        """,
+    )
+    result = project.run("tasks.yaml")
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["Validation Error: the validator <lambda> must return true or false, or a pair of*"])
+
+
+def test_a_slow_validator_does_not_delay_the_others(project):
+    project.write(
+        "conftest.py",
+        """
+        import threading
+
+        together = threading.Barrier(2, timeout=10)
+
+        def pytest_mt_validator(task, run):
+            return lambda answer: together.wait() in (0, 1)
+        """,
+    )
+    project.run("tasks.yaml").assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("hook", "said"),
+    [
+        (
+            "pytest_mt_client(run):\n    return 42",
+            "the hook pytest_mt_client must be a model client or a callable, not int",
+        ),
+        (
+            "pytest_mt_validator(task):\n    return 42",
+            "the hook pytest_mt_validator must be a validator or a*, not int",
+        ),
+        (
+            "pytest_mt_client(run):\n    raise KeyError('x')",
+            "the hook pytest_mt_client raised KeyError: 'x' (conftest.py:2)",
+        ),
+        (
+            "pytest_mt_validator(task):\n    1 / 0",
+            "the hook pytest_mt_validator raised ZeroDivisionError: * (conftest.py:2)",
+        ),
+    ],
+)
+def test_a_hook_that_fails_is_named(project, hook, said):
+    project.write("conftest.py", f"def {hook}\n")
+    result = project.run("tasks.yaml")
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines([f"Configuration Error: {said}"])
+
+
+@pytest.mark.parametrize("body", ["raise ValueError('broken')", "return 42"])
+def test_a_report_hook_that_fails_takes_nothing_else_with_it(project, body):
+    project.write("conftest.py", f"def pytest_mt_write_reports(results):\n    {body}\n")
+    result = project.run("tasks.yaml")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["json: *", "not written: the hook pytest_mt_write_reports *", "*2 passed*"])
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("mt_task", "suite.model.Task"), ("mt_run", "suite.model.Run"), ("mt_result", "core.record.Result")],
+)
+def test_an_override_of_another_type_is_refused(project, name, kind):
+    project.write("conftest.py", f"import pytest\n\n@pytest.fixture\ndef {name}():\n    return 42\n")
+    result = project.run("tasks.yaml")
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines([f"{name} must be a pytest_mindtrial.{kind}, not int"])

@@ -624,8 +624,19 @@ def test_a_validator_that_crashes_has_not_decided(make_plan, fake_client, say):
 
 
 def test_a_cancel_during_validation_escapes(make_plan, fake_client, say):
+    class Patient(Judge):
+        async def validate(self, candidate):
+            asyncio.current_task().cancel()
+            await asyncio.sleep(0)
+
     with pytest.raises(asyncio.CancelledError):
-        run(make_plan(), fake_client([say("yes")]), Judge([asyncio.CancelledError()]))
+        run(make_plan(), fake_client([say("yes")]), Patient([]))
+
+
+def test_a_cancelled_error_of_the_validator_itself_is_no_cancel(make_plan, fake_client, say):
+    result = run(make_plan(), fake_client([say("yes")]), Judge([asyncio.CancelledError()]))
+    assert result.kind is Kind.ERROR
+    assert result.error.from_validation
 
 
 def judged(usage):
