@@ -69,9 +69,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which experiments: {', '.join(known)}")
     parser.add_argument("--long", action="store_true", help="also those that take minutes")
-    parser.add_argument(
-        "--times", type=int, default=0, help="repetitions instead of the usual number"
-    )
+    parser.add_argument("--times", type=int, default=0, help="repetitions instead of the usual number")
     parser.add_argument("--json", type=Path, help="write the numbers here")
     options = parser.parse_args()
     if unknown := set(options.names) - known.keys():

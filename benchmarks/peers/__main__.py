@@ -43,7 +43,14 @@ def run_inspect(environments: Path, tasks: int, service: Service) -> Measured:
     """Run Inspect AI once."""
     with folder() as path:
         (path / "loopback.py").write_text(INSPECT_TASK.format(prompt=PROMPT, answer=ANSWER, tasks=tasks), "utf-8")
-        command = [str(environments / "inspect/bin/inspect"), "eval", "loopback.py", "--model=openai/m", "-M", "responses_api=false"]
+        command = [
+            str(environments / "inspect/bin/inspect"),
+            "eval",
+            "loopback.py",
+            "--model=openai/m",
+            "-M",
+            "responses_api=false",
+        ]
         command += [f"--max-connections={CONCURRENCY}", f"--max-samples={CONCURRENCY}", "--display=plain"]
         env = {"OPENAI_BASE_URL": service.url, "OPENAI_API_KEY": "sk-loopback", "INSPECT_LOG_FORMAT": "eval"}
         return measure(command, path, env)
