@@ -1,8 +1,8 @@
 """HTTP requests over kept-alive connections: bytes out, bytes in, deadlines, ceilings, one TLS context.
 
 The only module that knows an HTTP library. Does not know JSON, vendors or retries; a POST is never sent twice here
-(``_http_pool.py`` says when it may be sent again). Redirects are not followed. Source: spec providers 1.2; performance 4;
-design D5.
+(``_http_pool.py`` says when it may be sent again). Redirects are not followed.
+Source: spec providers 1.2; performance 4; design D5.
 
 Why not one httpx client: its pool walks all connections for every request. Measured on two shared cores, CPython 3.11,
 server in another process, zero latency, CPU of the client per request (build, send, read, JSON), at 50 / 200 / 1,000
