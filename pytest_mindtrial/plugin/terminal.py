@@ -59,7 +59,10 @@ def print_summary(reporter: Any, evaluation: Evaluation, written: WrittenReports
         for line in terminal_table(summaries, _width()):
             reporter.write_line(line)
         spent = spending_notes(evaluation.results)
-        for line in (coverage_line(len(evaluation.results), evaluation.awaited), *spent, *notes(summaries)):
+        info = evaluation.final_info
+        is_whole = not reporter.stats.get("deselected") and (info is None or info.is_complete)
+        remarks = notes(summaries, is_whole=is_whole)
+        for line in (coverage_line(len(evaluation.results), evaluation.awaited), *spent, *remarks):
             if line:
                 reporter.write_line(line)
         for line in repeat_lines(summarize_repeats(evaluation.results)):

@@ -159,8 +159,13 @@ def coverage_line(reported: int, expected: int | None) -> str:
     return f"coverage: {reported} of {expected} items reported ({share:.1f} %)"
 
 
-def notes(summaries: Sequence[RunSummary]) -> list[str]:
-    """Return one line for each run whose numbers look like a mistake in the suite rather than a model's ability."""
+def notes(summaries: Sequence[RunSummary], *, is_whole: bool = True) -> list[str]:
+    """Return one line for each run whose numbers look like a mistake in the suite rather than a model's ability.
+
+    Args:
+        summaries: The runs.
+        is_whole: The numbers stand for whole suites; from a part one cannot tell that a suite is too easy.
+    """
     lines = []
     for run in summaries:
         counts, name = run.counts, f"{one_line(run.provider)} {one_line(run.run)}"
@@ -170,6 +175,6 @@ def notes(summaries: Sequence[RunSummary]) -> list[str]:
             lines.append(f"{name}: all {counts.attempted} attempts ended in errors; no answer was graded")
         elif counts.passed == 0:
             lines.append(f"{name}: 0 of {counts.attempted} passed; look at one answer before you trust the rules")
-        elif counts.passed == counts.attempted:
+        elif counts.passed == counts.attempted and is_whole:
             lines.append(f"{name}: all {counts.attempted} passed; the suite no longer separates good from better")
     return lines

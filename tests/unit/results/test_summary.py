@@ -121,3 +121,9 @@ def test_notes_on_suspicious_rates(counts: Counts, start: str | None) -> None:
 )
 def test_times(nanoseconds: int, text: str) -> None:
     assert f"{text} / {text}" in terminal_table([RunSummary("p", "r", Counts(1), nanoseconds, nanoseconds)], 200)[1]
+
+
+def test_a_part_of_a_suite_says_nothing_about_how_easy_the_suite_is() -> None:
+    summaries = [RunSummary("p", "r", Counts(passed=5))]
+    assert notes(summaries) == ["p r: all 5 passed; the suite no longer separates good from better"]
+    assert notes(summaries, is_whole=False) == []
