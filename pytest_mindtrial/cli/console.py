@@ -11,20 +11,36 @@ import os
 import sys
 
 from pytest_mindtrial.core.display import safe_text
+from pytest_mindtrial.core.errors import UserError
 
-__all__ = ["PIPE_CLOSED", "leave_closed_pipe", "print_document", "say"]
+__all__ = ["PIPE_CLOSED", "OutputError", "leave_closed_pipe", "print_document", "say"]
 
 PIPE_CLOSED = 141
 """Exit status of a program whose reader went away (128 + SIGPIPE), as of MindTrial itself."""
 
 
+class OutputError(UserError):
+    """Results could not be written; exit status 3."""
+
+
 def print_document(text: str) -> None:
-    """Write a document to stdout."""
+    """Write a document to stdout.
+
+    Raises:
+        BrokenPipeError: Its reader went away.
+        OutputError: It cannot be written for another reason, such as a full disk.
+    """
     if sys.stdout.isatty():
         text = safe_text(text)
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
-    sys.stdout.buffer.flush()
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        leave_closed_pipe()  # what is left in the buffer cannot be written either
+        raise OutputError(f"cannot write to standard output: {error.strerror or error}") from error
 
 
 def say(message: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from pytest_mindtrial.cli.arguments import CommandParser
 from pytest_mindtrial.cli.console import print_document, say
+from pytest_mindtrial.core.errors import SandboxError
 
 __all__ = ["run"]
 
@@ -21,7 +22,11 @@ def run(arguments: Sequence[str]) -> int:
     parser.parse_args(arguments)
     from pytest_mindtrial.sandbox.sweep import sweep_orphans  # the Docker client is needed only here
 
-    report = sweep_orphans()
+    try:
+        report = sweep_orphans()
+    except SandboxError as error:  # no engine answers
+        say(f"mindtrial: {error}")
+        return 1
     for problem in report.problems:
         say(problem)
     print_document(f"{len(report.removed)} removed, {report.kept} kept for live sessions\n")

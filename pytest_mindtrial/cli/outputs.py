@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from pytest_mindtrial.cli.console import print_document, say
+from pytest_mindtrial.cli.console import OutputError, print_document, say
 from pytest_mindtrial.cli.inputs import Inputs
 from pytest_mindtrial.core.errors import UserError
 from pytest_mindtrial.core.jsontext import pretty_json
@@ -23,10 +23,6 @@ __all__ = ["FORMATS", "OutputError", "render", "write_documents"]
 
 FORMATS = ("html", "csv", "json", "markdown")
 _EXTENSIONS = {"html": "html", "csv": "csv", "json": "json", "markdown": "md"}
-
-
-class OutputError(UserError):
-    """Results could not be written; exit status 3."""
 
 
 def render(inputs: Inputs, name: str) -> str:

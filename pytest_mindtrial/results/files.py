@@ -7,10 +7,12 @@ Source: design D7; spec mindtrial 10, W6; spec pytest 6.
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from pytest_mindtrial.core.errors import UserError
 
@@ -21,28 +23,47 @@ def write_atomically(path: Path, text: str | Iterable[str]) -> None:
     """Replace a file's content as a whole; parent directories are created.
 
     Args:
-        path: Target. A symbolic link is followed, so that the link stays.
+        path: Target. A symbolic link is followed, so that the link stays; a device or a pipe, such as /dev/stdout, is
+            written into.
         text: Content, whole or in pieces, written as UTF-8 without newline translation; lone surrogates become ``?``.
 
     Raises:
         UserError: The directory or file cannot be written; the earlier content is still there.
     """
     target = Path(os.path.realpath(path))
+    pieces = [text] if isinstance(text, str) else text
     try:
+        if _is_special(path):
+            with path.open("wb") as stream:
+                _write(stream, pieces)
+            return
         target.parent.mkdir(parents=True, exist_ok=True)
-        _replace(target, [text] if isinstance(text, str) else text)
+        _replace(target, pieces)
     except OSError as error:
         reason = error.strerror or str(error)
         raise UserError(f"cannot write {path}: {reason}; the file's earlier content, if any, is unchanged") from error
+
+
+def _is_special(path: Path) -> bool:
+    """True for what must not be replaced by a file: devices, pipes, sockets; root could do that."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _write(stream: BinaryIO, pieces: Iterable[str]) -> None:
+    for piece in pieces:
+        stream.write(piece.encode("utf-8", "replace"))
+    stream.flush()
 
 
 def _replace(target: Path, pieces: Iterable[str]) -> None:
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as stream:
-            for piece in pieces:
-                stream.write(piece.encode("utf-8", "replace"))
-            stream.flush()
+            _write(stream, pieces)
             os.fchmod(stream.fileno(), _file_mode(target))
             os.fsync(stream.fileno())
         os.replace(name, target)

@@ -314,3 +314,11 @@ def test_docker_sweep(
     done = mindtrial("docker", "sweep")
     assert (done.status, done.out) == (status, "0 removed, 2 kept for live sessions\n")
     assert done.err == "".join(f"{problem}\n" for problem in problems)
+
+
+def test_docker_sweep_without_an_engine(mindtrial: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/docker.sock")
+    done = mindtrial("docker", "sweep")
+    assert (done.status, done.out) == (1, "")
+    assert done.err.startswith("mindtrial: no Docker engine answers at ")
+    assert "Traceback" not in done.err
