@@ -65,6 +65,7 @@ class Evaluation:
         controller: Stands in for the runner where xdist's workers have it.
         final_info: The facts at the end of the session; None before.
         at_end: What is to be undone when the session is over.
+        collect_again: Gives the garbage collector back what the run loop set aside.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -82,6 +83,7 @@ class Evaluation:
         self.final_info: EvaluationInfo | None = None
         self.notes: list[str] = []
         self.at_end: list[Callable[[], None]] = []
+        self.collect_again: Callable[[], None] = lambda: None
         self.task_count = 0
         self.run_count = 0
         self.suite_paths: list[Path] = []

@@ -1,9 +1,11 @@
 """Less work for the cyclic garbage collector while thousands of items are alive.
 
 A full collection walks every object there is: with 10,000 items it would cost half as much as the items themselves.
-What lives when the run loop starts (items, tasks, modules) is therefore set aside until the session is over, and the
-collector looks at the rest less often. It is never switched off during the run, and a user who has set it up
-differently is left alone. Does not change when objects without cycles are freed.
+What lives when the run loop starts (items, tasks, modules) is therefore set aside until the run loop ends, and the
+collector looks at the rest less often. It is never switched off during the run; a user who has set it up differently
+and sessions with other tests are left alone. The hooks at the session's end see an ordinary collector, because plugins
+ask it who refers to what (hypothesis does); only pytest's own last collections are spared the walk again.
+Does not change when objects without cycles are freed.
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ def start(evaluation: Evaluation, session: pytest.Session) -> bool | None:
     with paused():
         evaluation.start_runner(items)
     evaluation.expected = len({item.nodeid for item in items})
-    evaluation.at_end.append(set_aside())
+    if len(items) == len(session.items):  # other tests may look at what the collector knows
+        evaluation.collect_again = set_aside()
     start_progress(evaluation)
     return None
 
@@ -71,6 +72,7 @@ def separate_logs(config: pytest.Config) -> None:
 
 def finish(evaluation: Evaluation, session: pytest.Session, exitstatus: int, interrupted: str) -> WrittenReports | None:
     """Stop the engine and write the reports; returns None when nothing ran here or a worker ran it."""
+    evaluation.collect_again()
     reason = _incomplete_reason(evaluation, session, exitstatus, interrupted)
     evaluation.final_info = evaluation.info(complete=not reason, reason=reason)
     if evaluation.runner is not None:

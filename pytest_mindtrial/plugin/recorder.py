@@ -98,6 +98,15 @@ class Recorder:
 
         print_summary(terminalreporter, evaluation, self._written)
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        """Spare pytest's last collections of garbage the walk over thousands of items."""
+        evaluation = self._config.stash.get(EVALUATION, None)
+        if evaluation is not None and evaluation.runner is not None:
+            from pytest_mindtrial.plugin.garbage import set_aside
+
+            evaluation.at_end.append(set_aside())
+
     def _end(self) -> None:
         evaluation = self._config.stash.get(EVALUATION, None)
         while evaluation is not None and evaluation.at_end:

@@ -100,3 +100,33 @@ def test_kill_9_leaves_a_journal_that_parses_and_no_half_report(project):
     content = read_journal(journal)
     assert len(content.results) >= 30
     assert sorted(path.name for path in journal.parent.iterdir()) == ["out.journal.jsonl"]
+
+
+COLLECTOR = """
+import gc
+import pytest
+
+@pytest.fixture
+def mt_validator():
+    return lambda answer: print("RUN", gc.get_freeze_count() > 0) or True
+
+def pytest_terminal_summary():
+    print("SUMMARY", gc.get_freeze_count())
+"""
+
+
+def test_the_collector_is_ordinary_again_when_plugins_end(project):
+    project.suite()
+    project.write("conftest.py", COLLECTOR)
+    result = project.run_process("tasks.yaml", "-s", "-p", "no:hypothesispytest")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*RUN True*", "SUMMARY 0"])
+
+
+def test_the_collector_is_left_alone_beside_other_tests(project):
+    project.suite()
+    project.write("conftest.py", COLLECTOR)
+    project.write("test_x.py", "def test_x():\n    pass\n")
+    result = project.run_process("tasks.yaml", "test_x.py", "-s", "-p", "no:hypothesispytest")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["*RUN False*", "SUMMARY 0"])
