@@ -41,8 +41,8 @@ class NoAnswer(Exception):
         self.result = result
 
 
-def evaluate(mt_result: Result) -> None:
-    """Fail when the answer is wrong; this is the test function of every item."""
+def _evaluate(mt_result: Result) -> None:
+    # The test function of every item: fails when the answer is wrong. --collect-only -v would repeat a docstring.
     if mt_result.kind is Kind.FAILED:
         raise WrongAnswer(mt_result)
 
@@ -72,7 +72,7 @@ class TaskItem(pytest.Function):
         **kwargs: Any,
     ) -> None:
         # Items of a file ask for the same fixtures; as pytest's own parametrized items they share what was found out.
-        super().__init__(callobj=evaluate, **(shared_fixtures(twin) if twin else {}), **kwargs)
+        super().__init__(callobj=_evaluate, **(shared_fixtures(twin) if twin else {}), **kwargs)
         repair_node_id(self)
         self.suite_config = config_
         self.task = task

@@ -33,6 +33,7 @@ from pytest_mindtrial.plugin.regrading import Regrading
 if TYPE_CHECKING:
     from pytest_mindtrial.engine.budget import SpendingLimit
     from pytest_mindtrial.engine.cache import ResponseCache
+    from pytest_mindtrial.engine.tickets import LaneKey
     from pytest_mindtrial.plugin.evaluation import Evaluation
     from pytest_mindtrial.plugin.items import TaskItem
     from pytest_mindtrial.results.evaluation import EvaluationInfo
@@ -75,8 +76,8 @@ class Runner:
         self._futures: dict[str, Future[Result]] = {}
         self._position = 0
         self._places = {item.nodeid: index for index, item in enumerate(items)}
-        self._ahead: dict[int, deque[tuple[int, TaskItem]]] = {}
-        self._running_ahead: dict[str, int] = {}
+        self._ahead: dict[LaneKey, deque[tuple[int, TaskItem]]] = {}
+        self._running_ahead: dict[str, LaneKey] = {}
         self._is_closed = False
         self.inline_reasons: set[str] = set()
         self.on_wait: Callable[[], None] = lambda: None
@@ -147,7 +148,8 @@ class Runner:
                 if not self._max_fail and self._may_run_ahead(item):
                     self._futures[item.nodeid] = self._regrade(self.plan_of(item))
             elif item.nodeid not in self._known and self._may_run_ahead(item):
-                self._ahead.setdefault(item.provider.index, deque()).append((index, item))
+                lane = (item.provider.name, item.provider.index)
+                self._ahead.setdefault(lane, deque()).append((index, item))
         self._top_up()
 
     def _selected_providers(self) -> list[tuple[Any, Any]]:
@@ -178,11 +180,11 @@ class Runner:
         with self._lock:
             if self._is_closed or self.exhausted:
                 return
-            plans = [plan for queue_index in self._ahead for plan in self._next_plans(queue_index)]
+            plans = [plan for lane in self._ahead for plan in self._next_plans(lane)]
             self._submit(plans)
 
-    def _next_plans(self, provider_index: int) -> list[AttemptPlan]:
-        queue = self._ahead[provider_index]
+    def _next_plans(self, lane: LaneKey) -> list[AttemptPlan]:
+        queue = self._ahead[lane]
         plans: list[AttemptPlan] = []
         room = self.engine.room(queue[0][1].provider) if queue else 0
         while queue and len(plans) < room:
@@ -192,7 +194,7 @@ class Runner:
             queue.popleft()
             if index < self._position or item.nodeid in self._futures:
                 continue
-            self._running_ahead[item.nodeid] = provider_index
+            self._running_ahead[item.nodeid] = lane
             plans.append(self.plan_of(item))
         return plans
 
@@ -306,18 +308,25 @@ class Runner:
         return value
 
     def _wait(self, future: Future[Any]) -> Any:
-        # Not result(timeout): its TimeoutError could not be told from one that a validator raised.
-        while not concurrent.futures.wait([future], _WAIT_SLICE_S).done:
-            self.on_wait()
-            if (self._engine is None or not self._engine.is_alive) and not future.done():
-                raise InternalError("the engine's thread has ended; this attempt has no result")
-        try:
-            return future.result()
-        except concurrent.futures.CancelledError:
-            if not self.exhausted:
-                raise
-            # An item with fixtures of its own, which was let begin before the budget was used up.
-            pytest.skip(f"not run: {self.exhausted}")
+        while True:
+            try:
+                # Not result(timeout): its TimeoutError could not be told from one that a validator raised. And not
+                # concurrent.futures.wait, which does not end for a future that was cancelled before it began.
+                error = future.exception(_WAIT_SLICE_S)
+            except concurrent.futures.CancelledError:
+                if not self.exhausted:
+                    raise
+                # An item with fixtures of its own, which was let begin before the budget was used up.
+                pytest.skip(f"not run: {self.exhausted}")
+            except TimeoutError:
+                self.on_wait()
+                if (self._engine is None or not self._engine.is_alive) and not future.done():
+                    raise InternalError("the engine's thread has ended; this attempt has no result") from None
+            else:
+                break
+        if error is not None:
+            raise error
+        return future.result()
 
     # Finishing
 
@@ -328,9 +337,9 @@ class Runner:
         if self.watcher is not None:
             self.watcher(result)
         with self._lock:
-            index = self._running_ahead.pop(result.nodeid, None)
-            if index is not None and not self._is_closed and not self.exhausted:
-                self._submit(self._next_plans(index))
+            lane = self._running_ahead.pop(result.nodeid, None)
+            if lane is not None and not self._is_closed and not self.exhausted:
+                self._submit(self._next_plans(lane))
 
     def progress(self) -> tuple[int, int, bool]:
         """Return how many attempts of the look-ahead have ended, how many there are, and whether any is under way."""

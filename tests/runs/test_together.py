@@ -72,3 +72,30 @@ def test_an_interleaved_order_is_kept(project):
     shown = [line.partition("::")[2].partition(" ")[0] for line in result.stdout.lines if " PASSED" in line]
     assert len(shown) == 4
     assert shown == sorted(shown, key=lambda name: (len(name) % 3, name), reverse=True)
+
+
+def test_suites_of_two_configurations_do_not_wait_for_each_other(project):
+    """The first provider of each answers only when the other one has been asked, too."""
+    for folder, provider in (("a", "mock"), ("b", "openai")):
+        names = [f"{folder}{number}" for number in range(4)]
+        tasks = [f"{{name: {name}, prompt: p, response-result-format: w, expected-result: x}}" for name in names]
+        project.write(f"{folder}/tasks.yaml", "task-config: {tasks: [" + ", ".join(tasks) + "]}\n")
+        run = f"{{name: {provider}, runs: [{{name: r, model: m}}]}}"
+        project.write(f"{folder}/config.yaml", f"config: {{output-dir: results, providers: [{run}]}}\n")
+    project.write(
+        "conftest.py",
+        """
+        import threading
+
+        asked = {"mock": threading.Event(), "openai": threading.Event()}
+
+        def pytest_mt_client(provider, run):
+            other = asked["openai" if provider.name == "mock" else "mock"]
+
+            def answer(prompt):
+                asked[provider.name].set()
+                return "x" if other.wait(5) else "alone"
+            return answer
+        """,
+    )
+    project.run("a/tasks.yaml", "b/tasks.yaml", "--mt-concurrency", "1").assert_outcomes(passed=8)
