@@ -22,7 +22,7 @@ from pytest_mindtrial.results.costs import Spent, candidate_cost, judge_cost, to
 from pytest_mindtrial.results.gate_expression import GateExpression, Metric
 from pytest_mindtrial.results.repeats import pass_all_k, pass_any_k
 from pytest_mindtrial.results.significance import smallest_p
-from pytest_mindtrial.results.statistics import count_kinds, percentile, wilson_interval
+from pytest_mindtrial.results.statistics import count_kinds, model_times, percentile, wilson_interval
 from pytest_mindtrial.results.stats_filters import group_results
 
 __all__ = ["Answer", "GateOutcome", "MustPass", "evaluate_baseline", "evaluate_gate", "evaluate_pins"]
@@ -179,9 +179,9 @@ def _money(cost_of: Callable[[Result], Spent]) -> Callable[[Metric, Sequence[Res
 
 def _percentile(percent: float) -> Callable[[Metric, Sequence[Result]], _Measured]:
     def measure(_: Metric, results: Sequence[Result]) -> _Measured:
-        times = [result.duration_ns for result in results if result.kind is not Kind.SKIPPED]
+        times = model_times(results)
         value = percentile(times, percent)
-        return _Measured(value, len(times), f"of {len(times)} attempts" if times else "no results")
+        return _Measured(value, len(times), f"of {len(times)} attempts" if times else "no replies")
 
     return measure
 

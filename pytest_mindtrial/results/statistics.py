@@ -3,8 +3,9 @@
 Does not group by other dimensions (``results/stats.py``) and does not compare runs (``results/compare.py``).
 
 Inclusions: model time is `Result.duration_ns` (requests of the attempt; no waiting, tools or validation) of results
-that are not skipped. Tokens are the candidate's (answer and error usage; judges excluded), as effective input and
-output. Cost excludes judges, judge cost has its own field. None is "unknown" or "nothing there", never zero.
+that are not skipped and, for percentiles, got a complete reply. Tokens are the candidate's (answer and error usage;
+judges excluded), as effective input and output. Cost excludes judges, judge cost has its own field. None is "unknown"
+or "nothing there", never zero.
 
 Source: spec mindtrial 7.4 and 8.3; design D15; Wilson, "Probable Inference", 1927.
 """
@@ -27,6 +28,7 @@ __all__ = [
     "RunSummary",
     "count_kinds",
     "median",
+    "model_times",
     "percentile",
     "population_stddev",
     "summarize",
@@ -152,7 +154,7 @@ class RunSummary:
     """What is said of one run in summaries.
 
     Attributes:
-        p50_ns: Median model time by nearest rank, in nanoseconds; None without attempts.
+        p50_ns: Median model time by nearest rank, in nanoseconds; None where nothing was replied.
         p95_ns: 95th percentile of the same.
         input_tokens: Effective input tokens; None when no result reported any.
         output_tokens: Effective output tokens; None when no result reported any.
@@ -199,7 +201,7 @@ def summarize(results: Iterable[Result], expected: dict[tuple[str, str], int] | 
 
 def _summary(provider: str, run: str, results: Sequence[Result], expected: int | None) -> RunSummary:
     attempted = [result for result in results if result.kind is not Kind.SKIPPED]
-    times = [result.duration_ns for result in attempted]
+    times = model_times(results)
     usages = [usage for result in attempted for usage in candidate_records(result)]
     cost = total_cost(map(candidate_cost, attempted))
     judged = total_cost(map(judge_cost, attempted))
@@ -219,6 +221,15 @@ def _summary(provider: str, run: str, results: Sequence[Result], expected: int |
         any(result.is_mock for result in results),
         expected,
     )
+
+
+def model_times(results: Iterable[Result]) -> list[int]:
+    """Return the model times of attempts that got a reply; a request that was turned away took no 0 ms to answer."""
+    return [
+        result.duration_ns
+        for result in results
+        if result.kind is not Kind.SKIPPED and (result.duration_ns or result.kind is not Kind.ERROR)
+    ]
 
 
 def _reported_sum(values: Iterable[int | None]) -> int | None:

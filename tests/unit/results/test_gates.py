@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 
 import pytest
 
@@ -54,6 +55,11 @@ def one(gate: str, items: list[Result]) -> GateOutcome:
 )
 def test_answers(gate: str, kinds: str, answer: Answer) -> None:
     assert one(gate, results(kinds)).answer is answer
+
+
+def test_a_dead_service_is_not_a_fast_one() -> None:
+    dead = replace(attempt("t", Kind.ERROR), duration_ns=0)
+    assert one("p95 <= 1s", [dead, dead]).answer is UNDECIDED
 
 
 def test_the_arithmetic_is_in_words() -> None:

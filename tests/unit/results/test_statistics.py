@@ -137,6 +137,14 @@ def test_tokens_of_validators_do_not_count_and_times_exclude_skipped() -> None:
     assert (run.input_tokens, run.output_tokens, run.p50_ns, run.p95_ns) == (2, 3, 7, 9)
 
 
+def test_percentiles_leave_out_attempts_that_got_no_reply() -> None:
+    refused = plain(Kind.ERROR, error=ErrorRecord("", ""), duration_ns=0)
+    (run,) = summarize([refused, refused, refused, plain(duration_ns=9), plain(duration_ns=0)])
+    assert (run.p50_ns, run.p95_ns) == (0, 9)
+    (run,) = summarize([refused])
+    assert (run.p50_ns, run.p95_ns) == (None, None)
+
+
 def test_expected_runs_without_results_appear() -> None:
     runs = summarize([plain(requests=(RequestRecord(1, 1), RequestRecord(1, 2)))], {("p", "r"): 4, ("a", "b"): 2})
     assert [(run.provider, run.expected, run.counts.total, run.retries) for run in runs] == [
