@@ -28,7 +28,8 @@ class TraceIds:
     """
 
     def __init__(self, seed: str | None = None, start_ms: int | None = None) -> None:
-        self._random = random.Random(seed) if seed is not None else None
+        # Ids must differ, not be secret: one system call for the seed, none per id.
+        self._random = random.Random(seed if seed is not None else secrets.randbits(256))
         self._fixed_ms = start_ms
         self._lock = threading.Lock()
         self._last = 0
@@ -37,7 +38,7 @@ class TraceIds:
         """Return the next id, 26 characters."""
         with self._lock:
             stamp = self._fixed_ms if self._fixed_ms is not None else time.time_ns() // 1_000_000
-            entropy = self._random.getrandbits(79) if self._random else secrets.randbits(79)
+            entropy = self._random.getrandbits(79)
             value = (stamp << 80) | entropy
             if value <= self._last:
                 value = self._last + 1

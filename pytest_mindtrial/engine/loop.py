@@ -278,7 +278,10 @@ class EngineLoop:
         """Ask the loop to look at the inbox, once for all that is in it. The lock is held."""
         if not self._is_waking and self._loop is not None:
             self._is_waking = True
-            self._loop.call_soon_threadsafe(self._guard, self._drain_inbox)
+            # The look-ahead submits from the engine's own thread, which needs no waking: two system calls fewer.
+            is_own = threading.current_thread() is self._thread
+            soon = self._loop.call_soon if is_own else self._loop.call_soon_threadsafe
+            soon(self._guard, self._drain_inbox)
 
     def _call(self, action: Callable[[], None]) -> None:
         """Run an action in the loop; without a loop there is nothing to act on."""
