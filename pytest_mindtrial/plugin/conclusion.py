@@ -103,7 +103,7 @@ class Conclusion:
         if self._gates is not None:
             facts = self._facts(evaluation, session, int(exitstatus))
             decision, comparison = self._gates.decide(evaluation.results, self._pinned, facts)
-            if decision.answer is not None:
+            if decision.answer is not None and session.exitstatus == exitstatus:  # else a report was lost
                 session.exitstatus = pytest.ExitCode(decision.exit_status)
             for name, value in decision.properties().items():
                 add_suite_property(self._config, name, value)

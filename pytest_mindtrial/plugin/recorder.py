@@ -76,13 +76,15 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Stop the engine and write the reports."""
+        """Stop the engine and write the reports; a session that loses one of them is not green."""
         evaluation = active_evaluation(self._config)
         if evaluation is None:
             return
         from pytest_mindtrial.plugin.lifecycle import finish
 
         self._written = finish(evaluation, session, int(exitstatus), self._interrupted)
+        if self._written is not None and self._written.problems and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> None:
         """Print the table of results and where the reports are."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 
+import pytest
+
 SUITE = """\
 task-config:
   tasks:
@@ -126,3 +128,13 @@ def test_long_answers_are_compared_line_by_line(project):
     project.mock({"answers": {"long": "\n".join(changed)}}, json.dumps({"task-config": {"tasks": tasks}}))
     result = project.run("tasks.yaml")
     result.stdout.fnmatch_lines(["  - line 150", "  + other"])
+
+
+@pytest.mark.parametrize("gate", [[], ["--mt-min-pass-rate=0.5"]], ids=["plain", "gate"])
+def test_a_session_whose_report_is_lost_is_not_green(project, gate):
+    project.suite()
+    (project.path / "results/out.json").mkdir(parents=True)
+    result = project.run("tasks.yaml", *gate)
+    result.assert_outcomes(passed=2)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["not written: cannot write *out.json: Is a directory; *"])
