@@ -126,7 +126,8 @@ def repeat_lines(summaries: Iterable[RepeatSummary]) -> list[str]:
         numbers = [f"pass@{k} {_shown(summary.any_of[-1])}", f"pass^{k} {_shown(summary.all_of[-1])}"]
         if k == 1:
             numbers = numbers[:1]
-        lines.append(f"repeats: {name}: {len(summary.tallies)} tasks × {k}: {', '.join(numbers)}")
+        count = len(summary.tallies)
+        lines.append(f"repeats: {name}: {count} task{'' if count == 1 else 's'} × {k}: {', '.join(numbers)}")
         if summary.flaky:
             lines.append(f"  {len(summary.flaky)} flaky: {_names(summary.flaky)}")
     return lines

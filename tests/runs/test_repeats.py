@@ -22,7 +22,7 @@ def test_a_task_is_tried_as_often_as_it_says(project):
             "tasks.yaml::sum[[]mock-m-r1[]] PASSED*",
             "tasks.yaml::sum[[]mock-m-r2[]] FAILED*",
             "tasks.yaml::capital[[]mock-m[]] PASSED*",
-            "repeats: mock m: 1 tasks × 2: pass@2 100.0 % *, pass^2 0.0 % *",
+            "repeats: mock m: 1 task × 2: pass@2 100.0 % *, pass^2 0.0 % *",
             "  1 flaky: sum (1/2)",
         ]
     )

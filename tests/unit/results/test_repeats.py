@@ -67,4 +67,4 @@ def test_lines_name_at_most_five_flaky_tasks():
         "  7 flaky: t0 (1/2), t1 (1/2), t2 (1/2), t3 (1/2), t4 (1/2) and 2 more",
     ]
     (line,) = repeat_lines(summarize_repeats(tries("a", "P")))
-    assert line == "repeats: mock m: 1 tasks × 1: pass@1 100.0 % [20.7, 100.0]"
+    assert line == "repeats: mock m: 1 task × 1: pass@1 100.0 % [20.7, 100.0]"

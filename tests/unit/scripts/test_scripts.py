@@ -33,7 +33,7 @@ def test_documents_are_checked(tmp_path):
     (tmp_path / "other.md").write_text("# Some `code` *title*\n\n# Twice\n\n# Twice\n")
     document = tmp_path / "doc.md"
     document.write_text(
-        "# Title\n[a](other.md) [b](other.md#some--title) [c](https://example.org) [d](#title)\n"
+        "# Title\n[a](other.md) [b](other.md#some-code-title) [c](https://example.org) [d](#title)\n"
         "[e](other.md#twice-1) `[not](a link)`\n```\n[not](either)\n```\n"
         "```yaml\na: [1\n```\n[f](gone.md)\n[g](other.md#nowhere)\n[h](#nowhere)\n"
     )
