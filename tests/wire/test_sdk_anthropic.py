@@ -49,9 +49,9 @@ SCENARIOS = list(requests_of("anthropic"))
 def call_sdk(body: Mapping[str, Any], url: str) -> Any:
     extras = {key: value for key, value in body.items() if key in EXTRAS}
     arguments = {key: value for key, value in body.items() if key not in extras}
-    client = anthropic.Anthropic(api_key="sk-1", base_url=url, max_retries=0)
-    result = client.messages.create(**arguments, extra_body=extras or None)
-    return list(result) if body.get("stream") else result
+    with anthropic.Anthropic(api_key="sk-1", base_url=url, max_retries=0) as client:
+        result = client.messages.create(**arguments, extra_body=extras or None)
+        return list(result) if body.get("stream") else result
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -115,9 +115,11 @@ def test_the_sdk_reads_streams_as_we_do(name: str) -> None:
     said = SAID[name]
 
     def follow(url: str) -> Message:
-        client = anthropic.Anthropic(api_key="sk-1", base_url=url, max_retries=0)
         message = {"role": "user", "content": "x"}
-        with client.messages.stream(model="m", max_tokens=100, messages=[message]) as stream:
+        with (
+            anthropic.Anthropic(api_key="sk-1", base_url=url, max_retries=0) as client,
+            client.messages.stream(model="m", max_tokens=100, messages=[message]) as stream,
+        ):
             return stream.get_final_message()
 
     _, message = asked(speak(FORM, said, stream=True), follow)

@@ -41,11 +41,11 @@ def config_of(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def call_sdk(body: Mapping[str, Any], stream: bool, url: str) -> Any:
-    client = genai.Client(api_key="sk-1", http_options={"base_url": url, "api_version": "v1beta"})
     arguments = {"model": MODELS["google"], "contents": with_bytes(body["contents"]), "config": config_of(body)}
-    if stream:
-        return list(client.models.generate_content_stream(**arguments))
-    return client.models.generate_content(**arguments)
+    with genai.Client(api_key="sk-1", http_options={"base_url": url, "api_version": "v1beta"}) as client:
+        if stream:
+            return list(client.models.generate_content_stream(**arguments))
+        return client.models.generate_content(**arguments)
 
 
 def with_bytes(contents: Any) -> Any:

@@ -32,8 +32,8 @@ SCENARIOS = [name for name, call in requests_of("mistralai").items() if not call
 
 
 def call_sdk(body: Mapping[str, Any], url: str) -> Any:
-    client = Mistral(api_key="sk-1", server_url=url)
-    return client.chat.complete(**body)
+    with Mistral(api_key="sk-1", server_url=url) as client:
+        return client.chat.complete(**body)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

@@ -64,10 +64,10 @@ def call_sdk(column: str, body: Mapping[str, Any], url: str) -> Any:
     """Make the equivalent call; every field is an argument of the SDK, or one of the vendor's documented extras."""
     extras = {key: value for key, value in body.items() if key in EXTRAS.get(column, ())}
     arguments = {key: value for key, value in body.items() if key not in extras}
-    api = client(url)
-    create: Any = api.responses.create if column == "openai-responses" else api.chat.completions.create
-    result = create(**arguments, extra_body=extras or None)
-    return list(result) if body.get("stream") else result
+    with client(url) as api:
+        create: Any = api.responses.create if column == "openai-responses" else api.chat.completions.create
+        result = create(**arguments, extra_body=extras or None)
+        return list(result) if body.get("stream") else result
 
 
 @pytest.mark.parametrize("column, scenario", CASES)
@@ -186,7 +186,8 @@ def test_the_sdk_keeps_reasoning_when_its_own_message_is_sent_back() -> None:
 
     def again(url: str) -> Any:
         messages = [*body["messages"], got.choices[0].message]
-        return client(url).chat.completions.create(**{**body, "messages": messages})
+        with client(url) as api:
+            return api.chat.completions.create(**{**body, "messages": messages})
 
     seen: Received
     seen, _ = asked(speak(form, Said("x"), stream=False), again)

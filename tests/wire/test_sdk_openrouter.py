@@ -34,8 +34,9 @@ SCENARIOS = list(requests_of("openrouter"))
 
 
 def call_sdk(body: Mapping[str, Any], url: str) -> Any:
-    result = OpenRouter(api_key="sk-1", server_url=url).chat.send(**body)
-    return list(result) if body.get("stream") else result
+    with OpenRouter(api_key="sk-1", server_url=url) as client:
+        result = client.chat.send(**body)
+        return list(result) if body.get("stream") else result
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
