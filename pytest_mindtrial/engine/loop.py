@@ -11,6 +11,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Protocol, TypeVar
@@ -57,6 +58,7 @@ class EngineLoop:
         close_timeout_s: Longest that `close` waits by default; the sandbox needs longer than HTTP clients.
 
     Attributes:
+        busy_at: When an attempt ended last, in seconds of `time.monotonic`.
         observer_error: The first exception that ``on_result`` raised.
     """
 
@@ -70,6 +72,7 @@ class EngineLoop:
         close_timeout_s: float = 2.0,
     ) -> None:
         self.observer_error: BaseException | None = None
+        self.busy_at = 0.0
         self._attempts = attempts
         self._concurrency = concurrency
         self._on_result = on_result
@@ -362,6 +365,7 @@ class EngineLoop:
             ticket.slot.end()
 
     def _deliver(self, ticket: Ticket, result: Result) -> None:
+        self.busy_at = time.monotonic()
         self._counts[ticket.lane_key].add(result)
         self._forget(ticket)
         if self._on_result is not None:

@@ -24,6 +24,7 @@ from pytest_mindtrial.engine.engine import Engine
 from pytest_mindtrial.engine.plan import AttemptPlan, ToolExecutor
 from pytest_mindtrial.plugin.assembly import attempt_settings, response_cache
 from pytest_mindtrial.plugin.budgeting import BudgetHooks, spending_limit
+from pytest_mindtrial.plugin.giving_way import give_way
 from pytest_mindtrial.plugin.hook_calls import client_of_hook, validator_of_hook
 from pytest_mindtrial.plugin.journaling import SessionJournal
 from pytest_mindtrial.plugin.outputs import Outputs
@@ -232,6 +233,7 @@ class Runner:
         if future is None:
             return self.run_now(self.plan_of(item))
         result: Result = self._wait(future)
+        give_way(self.engine)
         return result
 
     def run_now(self, plan: AttemptPlan) -> Result:
