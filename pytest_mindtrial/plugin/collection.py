@@ -6,7 +6,6 @@ Does not run anything, resolve keys or touch the network (design D9). Source: sp
 from __future__ import annotations
 
 import fnmatch
-import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_mindtrial.core.errors import ConfigError, UserError
-from pytest_mindtrial.plugin.evaluation import Evaluation, evaluation_of
+from pytest_mindtrial.plugin.evaluation import evaluation_of
 from pytest_mindtrial.plugin.garbage import paused
 from pytest_mindtrial.plugin.naming import item_name, marker_name
 
@@ -158,8 +157,3 @@ class _Marks:
             self._config.addinivalue_line("markers", f"{name}: label of a task in a MindTrial suite")
             self._known[name] = getattr(pytest.mark, name)
         return self._known[name]
-
-
-def display_path(path: Path, evaluation: Evaluation) -> str:
-    """Return a path as the user would type it."""
-    return os.path.relpath(path, evaluation.invocation_dir)

@@ -414,3 +414,14 @@ def test_repeats_show_their_estimates_and_lead_to_flaky_tries(browser: Browser) 
     browser.wait("document.getElementById('visible').textContent.startsWith('3 ')")
     browser.open(full()[:1])
     assert browser.js("return document.getElementById('repeats').hidden") is (full()[0].repeat is None)
+
+
+def test_signs_that_reorder_text_are_shown_as_signs(browser: Browser) -> None:
+    """Else the wrong answer ``U+202E sirap`` would look like the accepted one."""
+    trick = "\u202esirap"
+    results = [Result("t1", Kind.FAILED, "capital \u2066of\u2069 France", "p", "r", got=trick, want=("paris",))]
+    browser.open(results)
+    text = browser.js("return document.querySelector('#results').textContent")
+    assert "\\u202esirap" in text
+    assert "capital \\u2066of\\u2069 France" in text
+    assert not set(text) & {"\u202e", "\u2066", "\u2069"}

@@ -1,5 +1,10 @@
 // Building elements. Text from results only ever becomes text nodes or attribute values of harmless attributes.
 
+// Signs that reorder what people read, so that "\u202esirap" would show as "paris"; the terminal shows them like this, too.
+const REORDERING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const inert = (child) => typeof child !== "string" ? child
+  : child.replace(REORDERING, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
 function el(tag, attributes, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
@@ -8,7 +13,7 @@ function el(tag, attributes, ...children) {
     else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, String(value));
   }
   for (const child of children.flat(Infinity)) {
-    if (child !== null && child !== undefined && child !== false) node.append(child);
+    if (child !== null && child !== undefined && child !== false) node.append(inert(child));
   }
   return node;
 }
