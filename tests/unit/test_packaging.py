@@ -98,7 +98,7 @@ def test_no_source_is_ignored_by_git():
 FORBIDDEN = {
     "a folder of one machine": re.compile("/(?:wo" "rk|ro" r"ot|ho" r"me/\w+)/(?!\.\.)"),
     "a package registry's host": re.compile(
-        "(?:pypi|pythonhosted|npmjs|deb" r"ian)\.(?:org|com)|registry\.\w+\.\w+", re.IGNORECASE
+        "(?:py" "pi|python" "hosted|npm" "js|deb" r"ian)\.(?:org|com)|registry\.\w+\.\w+", re.IGNORECASE
     ),
 }
 BINARY = (".png", ".gguf", ".pdf", ".zip", ".gz")
