@@ -15,36 +15,13 @@ import pytest
 from pytest_mindtrial.cli.process import run_pytest
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 from pytest_mindtrial.results.json_writer import write_json
+from tests.support.command_suite import write_suite
 from tests.support.sample_results import attempt
-
-CONFIG = """\
-config:
-  output-dir: out
-  task-source: tasks.yaml
-  providers:
-    - name: mock
-      runs:
-        - name: good
-          model: mock-1
-        - name: bad
-          model: mock-1
-          model-parameters: {behaviour: careless, accuracy: 0}
-"""
-TASKS = """\
-task-config:
-  tasks:
-    - name: sum
-      prompt: What is 2 + 2?
-      response-result-format: a number
-      expected-result: "4"
-"""
 
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
-    (tmp_path / "config.yaml").write_text(CONFIG)
-    (tmp_path / "tasks.yaml").write_text(TASKS)
-    return tmp_path
+    return write_suite(tmp_path)
 
 
 def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -9,39 +9,16 @@ import pytest
 
 from pytest_mindtrial.cli import run as run_module
 from pytest_mindtrial.cli import validate as validate_module
+from tests.support.command_suite import CONFIG, TASKS, write_suite
 from tests.support.sample_results import attempt
 from tests.unit.cli.conftest import save
 
 Command = Any
 
-CONFIG = """\
-config:
-  output-dir: out
-  task-source: tasks.yaml
-  providers:
-    - name: mock
-      runs:
-        - name: good
-          model: mock-1
-        - name: bad
-          model: mock-1
-          model-parameters: {behaviour: careless, accuracy: 0}
-"""
-TASKS = """\
-task-config:
-  tasks:
-    - name: sum
-      prompt: What is 2 + 2?
-      response-result-format: a number
-      expected-result: "4"
-"""
-
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
-    (tmp_path / "config.yaml").write_text(CONFIG)
-    (tmp_path / "tasks.yaml").write_text(TASKS)
-    return tmp_path
+    return write_suite(tmp_path)
 
 
 class Recorder:
