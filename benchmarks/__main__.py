@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import docker_tool_call, experiments, limits
+from benchmarks import docker_tool_call, environment, experiments, limits
 from benchmarks.experiments import Row
 from benchmarks.processes import raise_file_limit
 
@@ -75,6 +75,7 @@ def main() -> int:
     if unknown := set(options.names) - known.keys():
         parser.error(f"no experiment {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     raise_file_limit()
+    environment.prepare()
     found: dict[str, list[Row]] = {}
     print(machine(), flush=True)
     for name in options.names or (SHORT | LONG if options.long else SHORT):

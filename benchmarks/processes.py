@@ -21,6 +21,9 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 
+_NOT_OF_USERS = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "PYTHONDEVMODE", "PYTHONTRACEMALLOC", "PYTEST_ADDOPTS")
+"""Variables of developers' machines that would be measured too: without bytecode every start compiles every module."""
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -47,11 +50,12 @@ class Measured:
 
 def measure(command: Sequence[str], cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> Measured:
     """Run a command to its end; its output goes to a file, so that no pipe slows it down."""
+    own = {name: value for name, value in os.environ.items() if name not in _NOT_OF_USERS}
     out = cwd / ".benchmark-output"
     with out.open("wb") as stream:
         started = time.monotonic()
         process = subprocess.Popen(
-            command, cwd=cwd, env={**os.environ, **(env or {})}, stdout=stream, stderr=subprocess.STDOUT
+            command, cwd=cwd, env={**own, **(env or {})}, stdout=stream, stderr=subprocess.STDOUT
         )
         _, status, usage = os.wait4(process.pid, 0)
         ended = time.monotonic()

@@ -5,18 +5,16 @@ Every task is a plain-text question whose accepted answer is what the loopback s
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks import environment
 from benchmarks.server import ANSWER
 
 PROMPT = (
     "Item {number}: what is 40 + 2? Think about it as long as you like, and remember that the question may be easier "
     "than it looks. Numbers are written with digits. There is no trick, no unit, and no rounding to be done here."
 )
-_PLUGINS_OF_DEVELOPERS = ("hypothesispytest", "pytest_cov")
-
 
 def write_suite(folder: Path, tasks: int, *, answer: str = ANSWER) -> None:
     """Write ``tasks.yaml``; with 0 tasks there is one, disabled."""
@@ -54,11 +52,8 @@ def write_config(folder: Path, url: str | None, *, runs: int = 1, per_minute: in
 
 
 def pytest_command(*args: str) -> list[str]:
-    """Return the command of a pytest without the plugins that only developers of this project have."""
-    command = [sys.executable, "-m", "pytest"]
-    for plugin in _PLUGINS_OF_DEVELOPERS:
-        command += ["-p", f"no:{plugin}"]
-    return [*command, *args]
+    """Return the command of a user's pytest."""
+    return [environment.python(), "-m", "pytest", *args]
 
 
 def run_command(concurrency: int, args: Sequence[str] = ()) -> list[str]:

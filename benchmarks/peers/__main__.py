@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks import environment
 from benchmarks.experiments import folder, median, repeat, run_suite
 from benchmarks.processes import Measured, Service, measure, raise_file_limit
 from benchmarks.server import ANSWER
@@ -106,6 +107,7 @@ def main() -> int:
         parser.error("say where the tools are: --environments DIR")
     where, tasks = options.environments.resolve(), options.tasks
     raise_file_limit()
+    environment.prepare()
     with Service() as service:
         ours, inspect, promptfoo = repeat(
             options.times,
