@@ -16,6 +16,7 @@ PROMPT = (
     "than it looks. Numbers are written with digits. There is no trick, no unit, and no rounding to be done here."
 )
 
+
 def write_suite(folder: Path, tasks: int, *, answer: str = ANSWER) -> None:
     """Write ``tasks.yaml``; with 0 tasks there is one, disabled."""
     lines = ["task-config:", "  tasks:"]

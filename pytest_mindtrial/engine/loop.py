@@ -22,6 +22,7 @@ from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.engine.adaptive import AUTO, AdaptiveLimit
 from pytest_mindtrial.engine.concurrency import DEFAULT_CONCURRENCY, Concurrency, limit_of, setting_of
 from pytest_mindtrial.engine.plan import AttemptPlan
+from pytest_mindtrial.engine.selector import new_loop
 from pytest_mindtrial.engine.slots import Lane, Slot, current_slot
 from pytest_mindtrial.engine.status import LaneCounts, ProviderStatus, lane_status, slot_line
 from pytest_mindtrial.engine.tickets import LaneKey, Ticket, fail_future
@@ -208,7 +209,7 @@ class EngineLoop:
     # Engine thread ---------------------------------------------------------------------------------------------------
 
     def _main(self, ready: threading.Event) -> None:
-        loop = asyncio.new_event_loop()
+        loop = new_loop()
         loop.set_exception_handler(lambda _loop, _context: None)  # what matters is caught and ends in a future
         cause: BaseException | None = None
         try:
