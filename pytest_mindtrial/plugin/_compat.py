@@ -12,6 +12,8 @@ what                                why, and what happens when it is gone
                                     they stand in the terminal and in the JSON only.
 ``capturemanager`` suspension       gives a screen the real terminal, keyboard included, and lets status lines out in
                                     the middle of an item. Absent: nothing is captured.
+``runtestprotocol``                 setup, call and teardown of an item whose start was announced already. Absent: every
+                                    item takes pytest's long way.
 ``logging-plugin`` handlers         keep log records of the engine's thread out of other items. Absent: they show.
 ==================================  =========================================================================
 
@@ -22,7 +24,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -33,10 +35,18 @@ __all__ = [
     "captured_sections",
     "foreign_fixtures",
     "log_handlers",
+    "phases_of_pytest",
     "repair_node_id",
     "shared_fixtures",
     "uncaptured",
 ]
+
+
+def phases_of_pytest() -> Callable[..., object] | None:
+    """Return what sets an item up, calls it and tears it down, with reports; None when pytest has no such function."""
+    import _pytest.runner
+
+    return getattr(_pytest.runner, "runtestprotocol", None)
 
 
 def repair_node_id(item: pytest.Item) -> None:

@@ -121,7 +121,12 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         return None
     from pytest_mindtrial.plugin.lifecycle import start
 
-    return start(evaluation, session)
+    is_done = start(evaluation, session)
+    if evaluation.runner is not None:
+        from pytest_mindtrial.plugin.short_protocol import shorten
+
+        shorten(evaluation, session)
+    return is_done
 
 
 @pytest.hookimpl(wrapper=True)

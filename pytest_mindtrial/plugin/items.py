@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 __all__ = ["NoAnswer", "TaskItem", "WrongAnswer"]
 
 
+OUR_FIXTURES = frozenset(
+    ("mt_evaluation", "mt_provider", "mt_result", "mt_run", "mt_services", "mt_task", "mt_tools", "mt_validator")
+) | {"pytestconfig", "request"}
+"""What every item asks for."""
+
+
 class WrongAnswer(Exception):
     """The model answered, and the validator said no. Raised in call."""
 
@@ -100,6 +106,15 @@ class TaskItem(pytest.Function):
     @cached_property
     def _foreign_fixtures(self) -> dict[str, Any] | None:
         return foreign_fixtures(self)
+
+    @property
+    def asks_only_for_ours(self) -> bool:
+        """True when no plugin and no conftest gives it a fixture of theirs (autouse fixtures are such)."""
+        return self._twin._asks_only_for_ours
+
+    @cached_property
+    def _asks_only_for_ours(self) -> bool:
+        return self.foreign_fixtures() == {} and OUR_FIXTURES.issuperset(self.fixturenames)
 
     @cached_property
     def report_keywords(self) -> dict[str, Literal[1]]:

@@ -20,6 +20,7 @@ import pytest
 from pytest_mindtrial.core.errors import ConfigError, InternalError, UserError
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.core.secret import Redactor
+from pytest_mindtrial.core.values import Kind
 from pytest_mindtrial.engine.engine import Engine
 from pytest_mindtrial.engine.plan import AttemptPlan, ToolExecutor
 from pytest_mindtrial.plugin.assembly import attempt_settings, response_cache
@@ -235,6 +236,25 @@ class Runner:
         result: Result = self._wait(future)
         give_way(self.engine)
         return result
+
+    def is_ahead(self, item: TaskItem) -> bool:
+        """Tell whether an item's attempt was started ahead of pytest, or was made in an earlier session."""
+        return item.nodeid in self._futures or item.nodeid in self._known
+
+    def passed_ahead(self, item: TaskItem) -> Result | None:
+        """Wait for an attempt that was started ahead; return it when it passed.
+
+        None leaves everything as it was: `result_of` then returns or raises what there is to say.
+        """
+        result = self._known.get(item.nodeid)
+        if result is None:
+            try:
+                result = self._wait(self._futures[item.nodeid])
+            except (Exception, pytest.skip.Exception):
+                return None
+        if result.kind is not Kind.PASSED:
+            return None
+        return self.result_of(item)
 
     def run_now(self, plan: AttemptPlan) -> Result:
         """Make one attempt, or judge its stored answer, and wait for it."""

@@ -1,0 +1,126 @@
+"""Reports items that passed without walking through phases in which nothing happens.
+
+An attempt is made by the engine; what pytest does for its item in setup, call and teardown is to look for fixtures, to
+catch output and to time nothing. Where nobody takes part in these phases but pytest itself, a passed item's three
+reports are made directly, which saves a third of pytest's own time per item. Every other item, and every item of a
+session in which somebody might notice, goes through pytest's own protocol. Does not decide outcomes.
+
+Source: spec performance 3 and 6; ``docs/performance.md``.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+from pytest_mindtrial.plugin._compat import phases_of_pytest
+from pytest_mindtrial.plugin.items import TaskItem
+from pytest_mindtrial.plugin.properties import add_properties
+from pytest_mindtrial.plugin.reporting import add_result
+
+if TYPE_CHECKING:
+    from pytest_mindtrial.plugin.evaluation import Evaluation
+    from pytest_mindtrial.plugin.runner import Runner
+
+__all__ = ["ShortProtocol", "shorten"]
+
+_PHASE_HOOKS = (
+    "pytest_runtest_protocol",
+    "pytest_runtest_setup",
+    "pytest_runtest_call",
+    "pytest_runtest_teardown",
+    "pytest_runtest_makereport",
+    "pytest_pyfunc_call",
+)
+_USER_CODE_HOOKS = ("pytest_mt_client", "pytest_mt_validator")
+"""What is called for them may print in the engine's thread, and pytest would show that with the item that waits."""
+
+_WITHOUT_EFFECT = ("_pytest.", "pytest_html.", "anyio.")
+"""Modules whose implementations do nothing for an item that asks for no fixture, has no marks of theirs and passed."""
+
+_OURS = frozenset(("pytest_mindtrial.plugin.hooks", "pytest_mindtrial.plugin.recorder"))
+_OPTIONS = ("setupshow", "setuponly", "setupplan", "trace", "usepdb_cls", "htmlpath")
+_CURRENT_TEST = "PYTEST_CURRENT_TEST"
+_PHASES: tuple[Literal["setup", "call", "teardown"], ...] = ("setup", "call", "teardown")
+
+
+def shorten(evaluation: Evaluation, session: pytest.Session) -> None:
+    """Register the short protocol where nobody could notice it."""
+    config = session.config
+    phases = phases_of_pytest()
+    are_ours = all(isinstance(item, TaskItem) and item.asks_only_for_ours for item in session.items)
+    if are_ours and phases is not None and evaluation.runner is not None and not _is_watched(config):
+        config.pluginmanager.register(ShortProtocol(evaluation.runner, phases), "mindtrial-short-protocol")
+
+
+def _is_watched(config: pytest.Config) -> bool:
+    """Tell whether anybody takes part in the phases of items."""
+    if any(getattr(config.option, name, None) for name in _OPTIONS):
+        return True
+    if any(getattr(config.hook, name).get_hookimpls() for name in _USER_CODE_HOOKS):
+        return True
+    modules = {impl.function.__module__ for name in _PHASE_HOOKS for impl in getattr(config.hook, name).get_hookimpls()}
+    return any(not module.startswith(_WITHOUT_EFFECT) for module in modules - _OURS)
+
+
+class ShortProtocol:
+    """pytest's protocol for items of a session that holds no others.
+
+    Args:
+        runner: Gives results.
+        phases: Sets an item up, calls it and tears it down, with reports.
+    """
+
+    def __init__(self, runner: Runner, phases: Callable[..., object]) -> None:
+        self._runner = runner
+        self._phases = phases
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: TaskItem, nextitem: pytest.Item | None) -> bool | None:
+        """Report an item; through pytest's own phases unless it passed and was started ahead.
+
+        The last item of a file goes through pytest's protocol, which also tears down what others have set up.
+        """
+        if nextitem is None or nextitem.parent is not item.parent or not self._runner.is_ahead(item):
+            return None
+        hook = item.ihook
+        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        start = time.time()
+        os.environ[_CURRENT_TEST] = f"{item.nodeid} (setup)".replace("\x00", "(null)")
+        result = self._runner.passed_ahead(item)
+        os.environ.pop(_CURRENT_TEST, None)
+        if result is None:
+            self._phases(item, nextitem=nextitem)
+        else:
+            item.result = result
+            for report in _passed_reports(item, start):
+                hook.pytest_runtest_logreport(report=report)
+        hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
+
+
+def _passed_reports(item: TaskItem, start: float) -> list[pytest.TestReport]:
+    """Return what pytest's own phases would have reported of a passed item."""
+    reports = []
+    for when in _PHASES:
+        stop = time.time()
+        report = pytest.TestReport(
+            nodeid=item.nodeid,
+            location=item.location,
+            keywords=item.report_keywords,
+            outcome="passed",
+            longrepr=None,
+            when=when,
+            duration=stop - start,
+            start=start,
+            stop=stop,
+        )
+        add_result(item, report)
+        add_properties(item, report)
+        reports.append(report)
+        start = stop
+    return reports
