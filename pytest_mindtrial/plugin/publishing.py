@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_mindtrial.core.display import one_line
 from pytest_mindtrial.core.errors import UserError
 from pytest_mindtrial.core.jsontext import pretty_json
+from pytest_mindtrial.core.secret import Redactor
 from pytest_mindtrial.plugin import github
 from pytest_mindtrial.plugin.outputs import Outputs
 from pytest_mindtrial.results.files import write_atomically
@@ -83,7 +84,7 @@ def publish(evaluation: Evaluation, decision: Decision | None, comparison: Compa
     if not (settings.markdown or settings.history or summary or github.is_runner()):
         return publication
     keeper = evaluation.keeper
-    results = redact_results(evaluation.results, keeper.redact if keeper else str)
+    results = redact_results(evaluation.results, keeper.redactor if keeper else Redactor())
     info = evaluation.final_info or evaluation.info()
     if settings.markdown or summary:
         text = _markdown(results, info, decision, comparison)

@@ -118,6 +118,7 @@ def write_reports(evaluation: Evaluation, incomplete: str) -> WrittenReports:
         evaluation: The session's state.
         incomplete: Why the evaluation is incomplete; blank when it is complete.
     """
+    from pytest_mindtrial.core.secret import Redactor
     from pytest_mindtrial.plugin.outputs import Outputs
     from pytest_mindtrial.results.files import write_atomically
     from pytest_mindtrial.results.redaction import redact_results
@@ -126,7 +127,7 @@ def write_reports(evaluation: Evaluation, incomplete: str) -> WrittenReports:
     info = evaluation.info(complete=not incomplete, reason=incomplete)
     keeper = evaluation.keeper
     outputs = keeper.outputs if keeper else Outputs(evaluation)
-    results = redact_results(evaluation.results, keeper.redact if keeper else str)
+    results = redact_results(evaluation.results, keeper.redactor if keeper else Redactor())
     written = WrittenReports()
     reports: tuple[tuple[str, bool, Callable[[Any, Any], str | Iterable[str]]], ...] = (
         ("json", settings.json, _json),

@@ -62,6 +62,7 @@ class Runner:
 
     Attributes:
         watcher: Called with every finished attempt, in the engine's thread; must not block.
+        redactor: Learns every key that is resolved.
 
     Invariant: the look-ahead starts no more attempts than `Engine.room` allows; under
     ``-x``/``--maxfail`` none is started further than ``concurrency`` items ahead of the one being reported.
@@ -84,6 +85,7 @@ class Runner:
         self.on_wait: Callable[[], None] = lambda: None
         self.watcher: Callable[[Result], None] | None = None
         self.outputs = Outputs(evaluation)
+        self.redactor = Redactor()
         self._journal: SessionJournal | None = None
         self._engine: Engine | None = None
         self._items = items
@@ -102,8 +104,7 @@ class Runner:
         resume = evaluation.resume_of(self._items)
         if resume is not None:
             self._known = {**resume.reused(), **self._known}
-        settings = evaluation.settings
-        redactor = Redactor()
+        settings, redactor = evaluation.settings, self.redactor
         try:
             self._budget = spending_limit(settings, self._to_run())
             self._cache = response_cache(settings, redactor)
@@ -119,7 +120,7 @@ class Runner:
             problems = sandbox_problems(self._engine, self._to_run())
             if problems:
                 raise ConfigError("\n".join(problems))
-            self._journal = SessionJournal(self.outputs.journal, evaluation.info(), self._engine.redact)
+            self._journal = SessionJournal(self.outputs.journal, evaluation.info(), redactor)
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
         if settings.regrade is not None:
@@ -389,6 +390,10 @@ class Runner:
         """Where the journal is."""
         return self.outputs.journal if self._journal is not None else None
 
+    def is_clean(self, result: Result) -> bool:
+        """Tell whether the journal has written this very result as it is and no key was learnt since."""
+        return self._journal is not None and self._journal.is_clean(result)
+
     def redact(self, text: str) -> str:
         """Return a text without any key."""
-        return self._engine.redact(text) if self._engine is not None else text
+        return self.redactor(text)
