@@ -13,9 +13,10 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from urllib.parse import SplitResult
 
-from pytest_mindtrial.core.errors import TransportError
+from pytest_mindtrial.core.errors import InternalError, TransportError
 from pytest_mindtrial.providers._http_connection import Connection, Deadlines, RawReply
 
 __all__ = ["IDLE_LIMIT_S", "Pool"]
@@ -54,12 +55,11 @@ class Pool:
         method: str = "POST",
     ) -> RawReply:
         """Send one request; see `Connection.exchange`."""
-        origin = url.scheme, url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
-        path = url.path or "/"
-        target = f"{path}?{url.query}".encode("ascii") if url.query else path.encode("ascii")
-        head = [("host", url.netloc.rpartition("@")[2]), *headers]
+        origin, host, target = _place(url)
         if method == "POST":
-            head.insert(1, ("content-length", str(len(body))))
+            head = [("host", host), ("content-length", str(len(body))), *headers]
+        else:
+            head = [("host", host), *headers]
         connection = self._take_idle(origin)
         if connection is not None:
             try:
@@ -93,7 +93,7 @@ class Pool:
         self,
         origin: Origin,
         connection: Connection,
-        target: bytes,
+        target: str,
         headers: Sequence[tuple[str, str]],
         body: bytes,
         deadlines: Deadlines,
@@ -180,6 +180,21 @@ class Pool:
             self._addresses[host, port] = task
             asyncio.get_running_loop().call_later(_ADDRESS_LIFE_S, self._addresses.pop, (host, port), None)
         return await asyncio.shield(task)
+
+
+@lru_cache(maxsize=256)
+def _place(url: SplitResult) -> tuple[Origin, str, str]:
+    """Return where a URL leads: the origin, the ``host`` header and the request's target.
+
+    Raises:
+        InternalError: The target is not visible ASCII; whoever made the URL should have escaped it.
+    """
+    origin = url.scheme, url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
+    path = url.path or "/"
+    target = f"{path}?{url.query}" if url.query else path
+    if not target.isascii() or not target.isprintable() or " " in target:
+        raise InternalError(f"the path of a URL holds a character that HTTP cannot carry: {target!r}")
+    return origin, url.netloc.rpartition("@")[2], target
 
 
 async def _addresses(host: str, port: int) -> list[str]:
