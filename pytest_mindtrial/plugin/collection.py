@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_mindtrial.core.errors import ConfigError, UserError
+from pytest_mindtrial.plugin._compat import import_without_rewriting
 from pytest_mindtrial.plugin.evaluation import evaluation_of
 from pytest_mindtrial.plugin.garbage import paused
 from pytest_mindtrial.plugin.naming import item_name, marker_name
@@ -63,6 +64,7 @@ class TaskFile(pytest.File):
         Raises:
             CollectError: The task file is wrong; the message has file:line:column.
         """
+        import_without_rewriting(self.config)
         with paused():
             items = self._read()
         yield from items

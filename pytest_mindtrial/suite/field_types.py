@@ -45,6 +45,7 @@ class YamlModel(BaseModel):
         validate_by_alias=True,
         arbitrary_types_allowed=True,
         protected_namespaces=(),
+        defer_build=True,  # most models are only parts of others, and need no validator of their own
     )
 
 
