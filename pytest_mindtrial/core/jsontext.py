@@ -37,7 +37,8 @@ MAX_DEPTH = 100
 """Levels of lists and objects that are written; deeper ones become a mark."""
 
 _TOO_DEEP = f"(nested deeper than {MAX_DEPTH} levels)"
-_UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+_MARKUP = (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"))
+_SEPARATOR_OR_SURROGATE = re.compile("[\u2028\u2029\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_BREAK = re.compile(r"\r?\n")
 
@@ -87,7 +88,9 @@ def without_markup(text: str) -> str:
 
     Outside of strings JSON has none of these characters, so they can be escaped in the whole text at once.
     """
-    return _UNSAFE.sub(_escape, text) if _UNSAFE.search(text) else text
+    for character, escape in _MARKUP:
+        text = text.replace(character, escape)
+    return text if text.isascii() else _SEPARATOR_OR_SURROGATE.sub(_escape, text)
 
 
 def _text(value: Any, layout: _Layout, line: str, depth: int) -> str:
@@ -95,7 +98,8 @@ def _text(value: Any, layout: _Layout, line: str, depth: int) -> str:
     # Scalars first: most values are, and asking for an abstract class is slow.
     if value is None or isinstance(value, str | int | float):
         return _scalar(value)
-    is_object = isinstance(value, Mapping)
+    kind = type(value)
+    is_object = kind is dict or (kind is not list and isinstance(value, Mapping))
     if not is_object and not isinstance(value, list | tuple):
         raise TypeError(f"cannot write {type(value).__name__} as JSON")
     if depth >= MAX_DEPTH:

@@ -132,13 +132,17 @@ def entry_object(result: Result) -> dict[str, Any]:
         "Provider": result.provider,
         "Run": result.run,
     }
-    entry |= _present(
-        RunConfig=_run_config(result.run_config),
-        Evaluation=_present(Seed=result.evaluation_seed),
-    )
-    entry |= {"Got": sorted_keys(got_value(result)), "Want": sorted_keys(want_value(result))}
-    entry |= _present(TaskMetadata=_metadata(result.metadata))
-    return entry | {"Details": details_object(result), "DurationNS": result.duration_ns}
+    if config := _run_config(result.run_config):
+        entry["RunConfig"] = config
+    if result.evaluation_seed:
+        entry["Evaluation"] = {"Seed": result.evaluation_seed}
+    entry["Got"] = sorted_keys(got_value(result))
+    entry["Want"] = sorted_keys(want_value(result))
+    if metadata := _metadata(result.metadata):
+        entry["TaskMetadata"] = metadata
+    entry["Details"] = details_object(result)
+    entry["DurationNS"] = result.duration_ns
+    return entry
 
 
 def got_value(result: Result) -> Any:
@@ -270,12 +274,16 @@ def _run_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the known keys with a value, in the schema's order; prices of 0 and null parameters are values."""
     if not config:
         return {}
-    known = {key: config.get(key) for key in _RUN_CONFIG_KEYS}
-    retry, pricing = known["RetryPolicy"] or {}, known["Pricing"] or {}
-    known["RetryPolicy"] = _present(**{key: retry.get(key) for key in _RETRY_KEYS})
-    prices = {key: pricing.get(key) for key in _PRICING_KEYS}
-    known["Pricing"] = {key: price for key, price in prices.items() if price not in (None, "")}
-    return _present(**known)
+    out: dict[str, Any] = {}
+    for key in _RUN_CONFIG_KEYS:
+        value = config.get(key)
+        if value and key == "RetryPolicy":
+            value = {name: value[name] for name in _RETRY_KEYS if value.get(name)}
+        elif value and key == "Pricing":
+            value = {name: value[name] for name in _PRICING_KEYS if value.get(name) not in (None, "")}
+        if value:
+            out[key] = value
+    return out
 
 
 def _present(**fields: Any) -> dict[str, Any]:
