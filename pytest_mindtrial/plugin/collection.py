@@ -16,7 +16,6 @@ import pytest
 from pytest_mindtrial.core.errors import ConfigError, UserError
 from pytest_mindtrial.plugin._compat import import_without_rewriting
 from pytest_mindtrial.plugin.evaluation import evaluation_of
-from pytest_mindtrial.plugin.garbage import paused
 from pytest_mindtrial.plugin.naming import item_name, marker_name
 
 if TYPE_CHECKING:
@@ -64,20 +63,16 @@ class TaskFile(pytest.File):
         Raises:
             CollectError: The task file is wrong; the message has file:line:column.
         """
-        import_without_rewriting(self.config)
-        with paused():
-            items = self._read()
-        yield from items
-
-    def _read(self) -> list[TaskItem]:
         evaluation = evaluation_of(self.config)
+        import_without_rewriting(self.config)
+        evaluation.pause_collector()
         try:
             config = evaluation.config_for(self.path)
         except ConfigError as error:
             # A wrong configuration is a usage error of the whole session (exit status 4); it is raised when collection
             # ends, because an exception here would be reported as this file's fault.
             evaluation.usage_error = error
-            return []
+            return ()
         try:
             suite = evaluation.load_suite(self.path, config)
             items = list(self._items(config, suite))
