@@ -30,6 +30,7 @@ _OBJECT_FIXTURES = {
 if TYPE_CHECKING:
     from pytest_mindtrial.core.record import Result
     from pytest_mindtrial.plugin.controller import Controller
+    from pytest_mindtrial.plugin.early_reports import EarlyReports
     from pytest_mindtrial.plugin.garbage import Pause
     from pytest_mindtrial.plugin.items import TaskItem
     from pytest_mindtrial.plugin.resume import Resume
@@ -221,6 +222,13 @@ class Evaluation:
 
             self._resume = Resume(self, items)
         return self._resume
+
+    @cached_property
+    def early_reports(self) -> EarlyReports:
+        """What is rendered before the end."""
+        from pytest_mindtrial.plugin.early_reports import EarlyReports
+
+        return EarlyReports(self)
 
     @property
     def configs(self) -> list[Config]:

@@ -24,7 +24,7 @@ from pytest_mindtrial.engine.engine import Engine
 from pytest_mindtrial.engine.plan import AttemptPlan, ToolExecutor
 from pytest_mindtrial.plugin.assembly import attempt_settings, response_cache
 from pytest_mindtrial.plugin.budgeting import BudgetHooks, spending_limit
-from pytest_mindtrial.plugin.giving_way import give_way
+from pytest_mindtrial.plugin.giving_way import BURST_S, give_way, is_in_burst
 from pytest_mindtrial.plugin.hook_calls import client_of_hook, validator_of_hook
 from pytest_mindtrial.plugin.journaling import SessionJournal
 from pytest_mindtrial.plugin.outputs import Outputs
@@ -311,11 +311,13 @@ class Runner:
         return value
 
     def _wait(self, future: Future[Any]) -> Any:
+        early = self._evaluation.early_reports
         while True:
+            early.work(lambda: future.done() or is_in_burst(self.engine))
             try:
                 # Not result(timeout): its TimeoutError could not be told from one that a validator raised. And not
                 # concurrent.futures.wait, which does not end for a future that was cancelled before it began.
-                error = future.exception(_WAIT_SLICE_S)
+                error = future.exception(BURST_S if early.has_work else _WAIT_SLICE_S)
             except concurrent.futures.CancelledError:
                 if not self.exhausted:
                     raise
@@ -326,10 +328,9 @@ class Runner:
                 if (self._engine is None or not self._engine.is_alive) and not future.done():
                     raise InternalError("the engine's thread has ended; this attempt has no result") from None
             else:
-                break
-        if error is not None:
-            raise error
-        return future.result()
+                if error is not None:
+                    raise error
+                return future.result()
 
     # Finishing
 
