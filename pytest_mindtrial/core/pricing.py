@@ -118,14 +118,13 @@ Bucket = tuple[int | None, float | None]
 
 
 def _has_no_counter(usage: Usage) -> bool:
-    counters = (
-        usage.input_tokens,
-        usage.output_tokens,
-        usage.reasoning_tokens,
-        usage.cache_write_tokens,
-        usage.cache_read_tokens,
+    return (
+        usage.input_tokens is None
+        and usage.output_tokens is None
+        and usage.reasoning_tokens is None
+        and usage.cache_write_tokens is None
+        and usage.cache_read_tokens is None
     )
-    return all(counter is None for counter in counters)
 
 
 def _input_buckets(usage: Usage, rates: _Rates) -> tuple[Bucket, ...]:

@@ -54,9 +54,9 @@ def html_pieces(
     """
     text_of = text_of or body_text
     before, after = page_frame()
-    yield before
-    yield _data_block("mt-index", _inert_json(index(results, evaluation)))
     shown = with_transcript(results)
+    yield before
+    yield _data_block("mt-index", _inert_json(index(results, evaluation, shown)))
     for number, start in enumerate(range(0, len(results), CHUNK_SIZE)):
         chunk = slice(start, start + CHUNK_SIZE)
         texts = map(text_of, results[chunk], shown[chunk])

@@ -19,7 +19,7 @@ from pytest_mindtrial.core.jsontext import value_text
 from pytest_mindtrial.core.record import AnswerRecord, ErrorRecord, Result, ValidationRecord
 from pytest_mindtrial.core.values import Kind
 from pytest_mindtrial.core.wire import to_wire
-from pytest_mindtrial.results.costs import candidate_cost, candidate_records
+from pytest_mindtrial.results.costs import candidate_cost, candidate_tokens
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 from pytest_mindtrial.results.json_writer import got_value
 from pytest_mindtrial.results.repeats import Estimate, RepeatSummary, summarize_repeats
@@ -37,7 +37,9 @@ MAX_TEXT = 100_000
 MAX_TRANSCRIPTS = 24_000_000
 """Characters of all transcripts together; the ones beyond are left out."""
 
-_KINDS = tuple(Kind)
+_KIND_NUMBERS = {kind: number for number, kind in enumerate(Kind)}
+
+_NOT_IN_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 _PART_NAMES = {
     kind: tuple(each.name for each in fields(kind) if each.name not in ("content", "expected", "semantic"))
@@ -46,34 +48,40 @@ _PART_NAMES = {
 """Fields of the records in a body that need no form of their own."""
 
 
-class _Names:
+class _Names(dict[str, int]):
     """Numbers texts in the order of their first use."""
 
-    def __init__(self, *names: str) -> None:
-        self._numbers = {name: number for number, name in enumerate(names)}
-
-    def __call__(self, name: str) -> int:
-        return self._numbers.setdefault(name, len(self._numbers))
-
-    def all(self) -> list[str]:
-        return list(self._numbers)
+    def __missing__(self, name: str) -> int:
+        number = self[name] = len(self)
+        return number
 
 
-def index(results: Sequence[Result], evaluation: EvaluationInfo) -> dict[str, Any]:
-    """Return the index: facts, runs with their summaries, names, one short row per result."""
+def index(results: Sequence[Result], evaluation: EvaluationInfo, shown: Sequence[bool] | None = None) -> dict[str, Any]:
+    """Return the index: facts, runs with their summaries, names, one short row per result.
+
+    Args:
+        results: All of them.
+        evaluation: Facts for the head.
+        shown: `with_transcript` of the results; None = found out here.
+    """
     summaries = summarize(results)
+    members: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        members.setdefault((result.provider, result.run), []).append(result)
     runs = {(summary.provider, summary.run): number for number, summary in enumerate(summaries)}
-    tasks, labels = _Names(), _Names("")
+    tasks, labels = _Names(), _Names({"": 0})
     rows = [_row(result, runs[result.provider, result.run], tasks, labels) for result in results]
     return {
         "evaluation": _evaluation(evaluation),
-        "runs": [_run(number, summary, results) for number, summary in enumerate(summaries)],
-        "tasks": tasks.all(),
-        "labels": labels.all(),
+        "runs": [
+            _run(number, summary, members[summary.provider, summary.run]) for number, summary in enumerate(summaries)
+        ],
+        "tasks": list(tasks),
+        "labels": list(labels),
         "rows": rows,
         "ids": row_ids(results),
         "chunk_size": CHUNK_SIZE,
-        "cut": _cut_note(results),
+        "cut": _cut_note(with_transcript(results) if shown is None else shown),
         "repeats": [_repeats(summary) for summary in summarize_repeats(results)],
         "spending": spending_notes(results),
     }
@@ -95,9 +103,8 @@ def _evaluation(evaluation: EvaluationInfo) -> dict[str, Any]:
     }
 
 
-def _run(number: int, summary: RunSummary, results: Sequence[Result]) -> dict[str, Any]:
+def _run(number: int, summary: RunSummary, members: Sequence[Result]) -> dict[str, Any]:
     counts, interval = summary.counts, summary.counts.pass_interval
-    members = [result for result in results if (result.provider, result.run) == (summary.provider, summary.run)]
     configs = (result.run_config for result in members if result.run_config)
     return {
         "number": number,
@@ -143,49 +150,44 @@ def _repeats(summary: RepeatSummary) -> dict[str, Any]:
 
 def _row(result: Result, run: int, tasks: _Names, labels: _Names) -> list[Any]:
     metadata, cost = result.metadata, candidate_cost(result)
-    usages = candidate_records(result)
     return [
         run,
-        tasks(result.task),
-        _KINDS.index(result.kind),
+        tasks[result.task],
+        _KIND_NUMBERS[result.kind],
         result.duration_ns,
-        labels(metadata.suite),
-        labels(metadata.category),
-        labels(metadata.difficulty),
-        [labels(tag) for tag in metadata.tags],
-        _reported(usage.effective_input for usage in usages),
-        _reported(usage.effective_output for usage in usages),
+        labels[metadata.suite],
+        labels[metadata.category],
+        labels[metadata.difficulty],
+        [labels[tag] for tag in metadata.tags],
+        *candidate_tokens(result),
         _tool_calls(result),
         cost.amount,
         int(cost.is_unknown),
-        labels(cost.currency),
+        labels[cost.currency],
         result.repeat,
     ]
 
 
-def _reported(values: Iterable[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
-
-
 def _tool_calls(result: Result) -> int | None:
-    parts = [result.answer, result.error if result.error and not result.error.from_validation else None]
-    totals = [totals.call_count for part in parts if part for totals in part.tool_usage.values()]
-    return sum(totals) if totals else None
+    error = result.error if result.error and not result.error.from_validation else None
+    used = [part.tool_usage for part in (result.answer, error) if part and part.tool_usage]
+    return sum(totals.call_count for usage in used for totals in usage.values()) if used else None
 
 
 def row_ids(results: Sequence[Result]) -> list[str]:
     """Return the address of each row: ``run-<provider>-<run>-<task>``, numbered where that is taken."""
     taken: set[str] = set()
+    numbers: dict[str, int] = {}
     ids = []
     for result in results:
-        base = re.sub(r"[^A-Za-z0-9_-]", "_", f"run-{result.provider}-{result.run}-{result.task}".replace(" ", "-"))
+        base = _NOT_IN_ID.sub("_", f"run-{result.provider}-{result.run}-{result.task}".replace(" ", "-"))
         if result.repeat is not None:
             base += f"-r{result.repeat}"
-        candidate, number = base, 1
+        candidate, number = base, numbers.get(base, 1)
         while candidate in taken:
             number += 1
             candidate = f"{base}-{number}"
+        numbers[base] = number
         taken.add(candidate)
         ids.append(candidate)
     return ids
@@ -201,8 +203,8 @@ def with_transcript(results: Iterable[Result]) -> list[bool]:
     return [used <= MAX_TRANSCRIPTS for used in accumulate(map(transcript_size, results))]
 
 
-def _cut_note(results: Sequence[Result]) -> str:
-    missing = with_transcript(results).count(False)
+def _cut_note(shown: Sequence[bool]) -> str:
+    missing = shown.count(False)
     return f"transcripts of the last {missing} results are only in the journal" if missing else ""
 
 

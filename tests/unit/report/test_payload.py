@@ -95,3 +95,19 @@ def test_bodies_carry_no_raw_provider_objects_and_a_readable_verdict() -> None:
     assert "secret" not in json.dumps(body)
     assert body["validation"]["semantic"]["verdict"] == '{\n  "ok": false\n}'
     assert body["answer"]["usage"] == {"input_tokens": 1}
+
+
+def test_thousands_of_rows_of_one_name_are_numbered_at_once() -> None:
+    ids = row_ids([plain("ä")] * 30_000)  # a search from 2 for each would take minutes
+    assert (ids[0], ids[1], ids[-1]) == ("run-p-r-_", "run-p-r-_-2", "run-p-r-_-30000")
+    assert len(set(ids)) == 30_000
+
+
+def test_numbered_rows_give_way_to_names_that_look_like_them() -> None:
+    assert row_ids([plain("a"), plain("a-2"), plain("a"), plain("a-2"), plain("a")]) == [
+        "run-p-r-a",
+        "run-p-r-a-2",
+        "run-p-r-a-3",
+        "run-p-r-a-2-2",
+        "run-p-r-a-4",
+    ]
