@@ -42,8 +42,13 @@ class RawReply:
     first_byte_at: float
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     """A connection to one origin.
+
+    Args:
+        body_limit: Largest reply body in bytes.
+        buffer: Where the reads of an event loop go. All its connections share it, because each read is copied out
+            before the next one; left alone, asyncio allocates 256 KiB for each.
 
     Attributes:
         is_open: False once the peer or we closed it.
@@ -51,10 +56,11 @@ class Connection(asyncio.Protocol):
         lost: Done when the transport is gone.
     """
 
-    def __init__(self, body_limit: int) -> None:
+    def __init__(self, body_limit: int, buffer: memoryview) -> None:
         loop = asyncio.get_running_loop()
         self._loop = loop
         self._body_limit = body_limit
+        self._buffer = buffer
         self._reader = ReplyReader(body_limit)
         self._waiter: asyncio.Future[RawReply] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -97,7 +103,7 @@ class Connection(asyncio.Protocol):
         """
         head = _request_head(method, target, headers)
         self._deadlines, self._ends_at = deadlines, ends_at
-        self._first_byte_at, self._reader = None, ReplyReader(self._body_limit)
+        self._first_byte_at = None
         self._active_at = self._loop.time()
         self._waiter = self._loop.create_future()
         try:
@@ -122,19 +128,11 @@ class Connection(asyncio.Protocol):
         self._transport = transport
         self.is_open = True
 
-    def data_received(self, data: bytes) -> None:
-        self._active_at = self._loop.time()
-        if self._waiter is None or self._waiter.done():
-            # Bytes nobody asked for: the server says goodbye, or it is out of step.
-            self.abort()
-            return
-        if self._first_byte_at is None:
-            self._first_byte_at = self._active_at
-        try:
-            if self._reader.feed(data):
-                self._complete()
-        except TransportError as error:
-            self._reject(error)
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._take(bytes(self._buffer[:nbytes]))
 
     def eof_received(self) -> bool:
         self.is_open = False
@@ -156,6 +154,20 @@ class Connection(asyncio.Protocol):
             self._fail("the connection broke in the middle of the reply", "stream-cut")
         else:
             self._reject(closed_early())
+
+    def _take(self, data: bytes) -> None:
+        self._active_at = self._loop.time()
+        if self._waiter is None or self._waiter.done():
+            # Bytes nobody asked for: the server says goodbye, or it is out of step.
+            self.abort()
+            return
+        if self._first_byte_at is None:
+            self._first_byte_at = self._active_at
+        try:
+            if self._reader.feed(data):
+                self._complete()
+        except TransportError as error:
+            self._reject(error)
 
     def _watch(self) -> None:
         """See to it that somebody looks at the nearest deadline.
@@ -214,7 +226,9 @@ class Connection(asyncio.Protocol):
 
     def _finish(self) -> None:
         """Get ready for another request, or close where that is impossible."""
-        if self.is_open and self._reader.is_reusable and not self._transport.get_write_buffer_size():
+        is_in_step = self._reader.is_reusable and not self._transport.get_write_buffer_size()
+        self._reader = ReplyReader(self._body_limit)  # now, because the old one holds a whole reply
+        if self.is_open and is_in_step:
             self.idle_since = self._loop.time()
         else:
             self.abort()

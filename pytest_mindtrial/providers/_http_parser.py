@@ -10,7 +10,7 @@ which stood here before and is the oracle of the tests.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from pytest_mindtrial.core.errors import TransportError
@@ -25,7 +25,7 @@ _TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,20})[ \t]*(?:;.*)?")
 _FOLD = re.compile(r"\n[ \t]+")
 _LENGTH_DIGITS = 20
-_UNTIL_CLOSE = -1
+_UNTIL_CLOSE, _CHUNKED = -1, -2
 _SHOWN = 200
 
 
@@ -106,10 +106,14 @@ class ReplyReader:
         start = max(0, len(self._held) - 2)
         data = self._held + data
         while (end := _section_end(data, start)) > 0:
-            version, status, headers = _head(data[:end])
+            lines = _lines(data[:end])
+            version, status = _status(lines[0])
+            headers = _fields(lines[1:])
+            size = _body_size(headers)
             data, start = data[end:], 0
             if status >= 200:
-                self._begin(version, status, headers)
+                self._held = b""
+                self._begin(version, status, headers, size)
                 return data
             if status == 101:
                 raise _MalformedError("the server changes the protocol, which was not asked for")
@@ -118,25 +122,17 @@ class ReplyReader:
         self._held = data
         return b""
 
-    def _begin(self, version: str, status: int, headers: dict[str, str]) -> None:
-        """Find out how the body is framed. Source: RFC 9112 section 6.3; the order of its rules matters."""
-        coding = headers.get("transfer-encoding")
-        if coding is not None and coding.lower() != "chunked":
-            raise _MalformedError("Only Transfer-Encoding: chunked is supported")
-        length = headers.get("content-length")
-        size = _UNTIL_CLOSE if length is None else _content_length(length)
-        closes = version < "1.1" or "close" in _listed(headers.get("connection", ""))
-        self.status, self.headers, self._held = status, headers, b""
-        # Two lengths in one reply are how replies are smuggled: the coding wins, and nothing follows.
-        self._is_last = closes or (coding is not None and length is not None)
-        if status in (204, 304):
-            self._finish()
-        elif coding is not None:
-            self._is_chunked = True
-        elif size == 0:
+    def _begin(self, version: str, status: int, headers: dict[str, str], size: int) -> None:
+        self.status, self.headers = status, headers
+        connection = headers.get("connection")
+        is_ambiguous = size == _CHUNKED and "content-length" in headers  # how replies are smuggled: nothing may follow
+        self._is_last = is_ambiguous or version < "1.1" or (connection is not None and "close" in _listed(connection))
+        if size == 0 or status in (204, 304):
             self._finish()
         elif size > self._body_limit:
             raise self._too_large()
+        elif size == _CHUNKED:
+            self._is_chunked = True
         else:
             self._left = size
 
@@ -244,13 +240,6 @@ def _lines(section: bytes) -> list[str]:
     return text.split("\n")
 
 
-def _head(section: bytes) -> tuple[str, int, dict[str, str]]:
-    """Return version, status and header fields."""
-    lines = _lines(section)
-    version, status = _status(lines[0])
-    return version, status, _fields(lines[1:])
-
-
 @lru_cache(maxsize=64)
 def _status(line: str) -> tuple[str, int]:
     match = _STATUS_LINE.fullmatch(line)
@@ -278,18 +267,25 @@ def _field_name(name: str) -> str:
     return name.lower()
 
 
+def _body_size(headers: Mapping[str, str]) -> int:
+    """Return how many bytes follow a head, `_CHUNKED` or `_UNTIL_CLOSE`. Source: RFC 9112 section 6.3."""
+    length, coding = headers.get("content-length"), headers.get("transfer-encoding")
+    if length is not None:
+        if "," in length:
+            length, *others = _listed(length)
+            if any(other != length for other in others):
+                raise _MalformedError("conflicting Content-Length headers")
+        if not length.isdecimal() or not length.isascii() or len(length) > _LENGTH_DIGITS:
+            raise _MalformedError("bad Content-Length")
+    if coding is not None:
+        if coding.lower() != "chunked":
+            raise _MalformedError("Only Transfer-Encoding: chunked is supported")
+        return _CHUNKED
+    return _UNTIL_CLOSE if length is None else int(length)
+
+
 def _listed(value: str) -> list[str]:
     return [item.strip(" \t") for item in value.lower().split(",")]
-
-
-def _content_length(value: str) -> int:
-    lengths = set(_listed(value))
-    if len(lengths) != 1:
-        raise _MalformedError("conflicting Content-Length headers")
-    length = lengths.pop()
-    if not length.isdecimal() or not length.isascii() or len(length) > _LENGTH_DIGITS:
-        raise _MalformedError("bad Content-Length")
-    return int(length)
 
 
 def _chunk_size(line: bytes) -> int:

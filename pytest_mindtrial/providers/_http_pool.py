@@ -25,6 +25,7 @@ IDLE_LIMIT_S = 55.0
 """Shorter than the minute after which common servers close; connections idle for longer are not used again."""
 
 _ADDRESS_LIFE_S = 60.0
+_READ_SIZE = 256 * 1024
 
 Origin = tuple[str, str, int]
 
@@ -40,6 +41,7 @@ class Pool:
     def __init__(self, tls: Callable[[], ssl.SSLContext], body_limit: int) -> None:
         self._tls = tls
         self._body_limit = body_limit
+        self._buffer = memoryview(bytearray(_READ_SIZE))
         self._idle: dict[Origin, list[Connection]] = {}
         self._open: set[Connection] = set()
         self._addresses: dict[tuple[str, int], asyncio.Task[list[str]]] = {}
@@ -154,7 +156,7 @@ class Pool:
         for address in (candidates := tuple(addresses)):
             try:
                 _, connection = await loop.create_connection(
-                    lambda: Connection(self._body_limit),
+                    lambda: Connection(self._body_limit, self._buffer),
                     address,
                     port,
                     ssl=tls,

@@ -530,7 +530,7 @@ def test_bytes_nobody_asked_for_close_an_idle_connection() -> None:
         async def work(http: Http) -> None:
             await http.send(post(server))
             (connections,) = http._pool._idle.values()
-            connections[0].data_received(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
+            connections[0]._take(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
             assert not connections[0].is_open
             await http.send(post(server))
 
