@@ -14,6 +14,10 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
 
 __all__ = ["Pause", "paused", "set_aside"]
 
@@ -42,9 +46,10 @@ class Pause:
             _pauses.remove(self)
             gc.enable()
 
-    def pytest_runtestloop(self) -> None:
-        """End the pause; what was set aside by now is not looked at any more."""
-        self.end()
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """End the pause, unless nothing will run; what was set aside by now is not looked at any more."""
+        if not session.config.option.collectonly:
+            self.end()
 
 
 @contextlib.contextmanager
