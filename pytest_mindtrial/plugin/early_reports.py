@@ -173,7 +173,7 @@ class EarlyReports:
             try:
                 return self._spools[name].read(number)
             except OSError:
-                del self._spools[name]
+                self.close()
         return self._rendered(name, result, has_transcript)
 
     def _number(self, name: str, result: Result, has_transcript: bool) -> int | None:

@@ -203,6 +203,34 @@ def test_secrets_never_reach_the_file(path: Path) -> None:
     assert read_journal(path).results[0].task == "Bearer **********!"
 
 
+def test_what_was_found_clean_is_known_until_a_secret_is_learnt(path: Path) -> None:
+    redact = Redactor()
+    redact.add(Secret("the first key"))
+    journal = Journal(path, EVALUATION, redact)
+    clean, leaky = one("T1"), one("T2", got="it is the first key")
+    assert not journal.is_clean(clean)
+    journal.attempt(clean)
+    journal.attempt(leaky)
+    assert (journal.is_clean(clean), journal.is_clean(leaky)) == (True, False)
+    assert not journal.is_clean(one("T1"))  # equal, but not what was searched
+    equal = one("T1")
+    journal.reported(equal)
+    assert journal.is_clean(equal)
+    journal.reported(one("T1", got="the first key"))
+    assert not journal.is_clean(equal)
+    journal.attempt(clean)
+    redact.add(Secret("another key"))
+    assert not journal.is_clean(clean)
+    journal.close()
+
+
+def test_long_answers_with_many_brackets_are_written_as_they_are(journal: Journal, path: Path) -> None:
+    result = one(got=[[number] for number in range(500)], want=("{[" * 100,))
+    journal.attempt(result)
+    assert journal.is_clean(result)
+    assert read_journal(path).results == (result,)
+
+
 def test_lone_surrogates_huge_payloads_and_line_separators(journal: Journal, path: Path) -> None:
     odd = one(got="\ud800\u2028\n\r\x00" + "x" * 3_000_000)
     journal.attempt(odd)

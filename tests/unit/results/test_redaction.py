@@ -79,6 +79,7 @@ def test_the_quick_look_leaves_deep_and_odd_values_to_the_slow_one() -> None:
     for _ in range(150):
         deep = [deep]
     assert clean_text({"a": deep}, Redactor()) is None
+    assert clean_text({"a": [["wide"]] * 150}, Redactor()) is not None
     assert clean_text({"a": object()}, Redactor()) is None
 
 
