@@ -275,7 +275,7 @@ def _body_size(headers: Mapping[str, str]) -> int:
             length, *others = _listed(length)
             if any(other != length for other in others):
                 raise _MalformedError("conflicting Content-Length headers")
-        if not length.isdecimal() or not length.isascii() or len(length) > _LENGTH_DIGITS:
+        if not length.isdecimal() or len(length) > _LENGTH_DIGITS:
             raise _MalformedError("bad Content-Length")
     if coding is not None:
         if coding.lower() != "chunked":

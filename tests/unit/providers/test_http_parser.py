@@ -15,6 +15,7 @@ from pytest_mindtrial.core.errors import TransportError
 from pytest_mindtrial.providers._http_parser import ReplyReader
 
 OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"transfer-encoding: chunked\r\n\r\n"
 KIB_256 = 256 * 1024
 NO_LIMIT = 10**21
 
@@ -74,6 +75,8 @@ def with_length(body: bytes, head: bytes = b"", status: bytes = b"HTTP/1.1 200 O
         (OK + b"content-length: 2, 2\r\n\r\nok", b"ok"),
         (OK.replace(b"\r\n", b"\n") + b"content-length: 2\n\nok", b"ok"),
         (OK + b"content-length: 2\n\r\nok", b"ok"),
+        (OK + b"content-length: 2\n\n\r\n", b"\r\n"),
+        (CHUNKED + b"0" * 19 + b"2\r\nok\r\n0\r\n\r\n", b"ok"),
         (b"HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nok", b"ok"),
         (b"HTTP/1.1 200 \r\ncontent-length: 2\r\n\r\nok", b"ok"),
     ],
@@ -165,6 +168,7 @@ def test_nothing_of_a_reply_is_there_before_its_head_is() -> None:
         (b"\r\n" + with_length(b""), "illegal status line"),
         (b"\n" + with_length(b""), "illegal status line"),
         (b" HTTP/1.1 200 OK\r\n\r\n", "illegal status line"),
+        (b" ", "illegal status line"),
         (b"\x15\x03\x01", "illegal status line"),
         (OK + b"no colon\r\n\r\n", "illegal header line: b'no colon'"),
         (OK + b"name : v\r\n\r\n", "illegal header line: b'name :'"),
@@ -182,6 +186,7 @@ def test_nothing_of_a_reply_is_there_before_its_head_is() -> None:
         (b"HTTP/1.1 200 O\rK\r\n\r\n", "illegal control character"),
         (OK + b"content-length: 1\r\ncontent-length: 2\r\n\r\n", "conflicting Content-Length"),
         (OK + b"content-length: 1, 2\r\n\r\n", "conflicting Content-Length"),
+        (OK + b"content-length: 1, 1\xa0\r\n\r\n", "conflicting Content-Length"),
         (OK + b"content-length: 1,\r\n\r\n", "conflicting Content-Length"),
         (OK + b"content-length: 1\r\ncontent-length: 01\r\n\r\n", "conflicting Content-Length"),
         (OK + b"content-length: -1\r\n\r\n", "bad Content-Length"),
@@ -238,8 +243,6 @@ def test_what_a_server_sent_is_shown_shortened() -> None:
 
 
 # --- Broken off --------------------------------------------------------------------------------------------------
-
-CHUNKED = OK + b"transfer-encoding: chunked\r\n\r\n"
 
 
 @pytest.mark.parametrize("split", [lambda data: [data], bytewise])
