@@ -135,8 +135,9 @@ class EarlyReports:
         has_transcript = self._transcripts <= MAX_TRANSCRIPTS
         texts = {name: self._rendered(name, shown, has_transcript) for name in self._wanted}
         if not self._spools:
-            self._spools = {name: Spool() for name in self._wanted}
             self._evaluation.at_end.append(self.close)
+            for name in self._wanted:
+                self._spools[name] = Spool()
         (number,) = {self._spools[name].add(text) for name, text in texts.items()}
         self._keep(_Piece(result, shown, has_transcript, number))
 
