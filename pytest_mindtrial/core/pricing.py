@@ -6,9 +6,8 @@ golden values A.4; seed guide on pricing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 from pytest_mindtrial.core.values import Usage
 
@@ -87,8 +86,7 @@ def known_cost(cost: Cost) -> float | None:
     return None if isinstance(cost, NoCost) else cost
 
 
-@dataclass(frozen=True, slots=True)
-class _Rates:
+class _Rates(NamedTuple):
     """Rates with the fallbacks applied."""
 
     input: float | None
