@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
@@ -22,41 +22,36 @@ from pytest_mindtrial.core.gonumbers import json_float
 
 __all__ = [
     "MAX_DEPTH",
-    "WrittenJson",
     "compact_json",
     "cut_depth",
+    "is_too_deep",
     "pretty_json",
     "sorted_keys",
     "text_lines",
     "value_lines",
     "value_text",
+    "without_markup",
 ]
 
 MAX_DEPTH = 100
 """Levels of lists and objects that are written; deeper ones become a mark."""
 
 _TOO_DEEP = f"(nested deeper than {MAX_DEPTH} levels)"
-_UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+_MARKUP = (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"))
+_SEPARATOR_OR_SURROGATE = re.compile("[\u2028\u2029\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_BREAK = re.compile(r"\r?\n")
 
 
-class WrittenJson(str):
-    """The text of a value that `pretty_json` has written for the depth at which it will stand in a larger value.
-
-    Ten thousand results as text take a fifth of the memory that they take as values.
-    """
-
-    __slots__ = ()
-
-
 class _Layout(NamedTuple):
-    """How to write: what starts a line, what each level adds to it, the colon, and the escaping of strings."""
+    """How to write: what each level adds to the start of a line, and the colon. Blank steps are for one line."""
 
-    newline: str
     step: str
     colon: str
-    string: Callable[[str], str]
+
+
+_PRETTY = _Layout("  ", ": ")
+_COMPACT = _Layout("", ":")
 
 
 def pretty_json(value: Any, depth: int = 0) -> str:
@@ -69,12 +64,12 @@ def pretty_json(value: Any, depth: int = 0) -> str:
     Raises:
         TypeError: The value holds something that JSON has no form for.
     """
-    return _text(value, _Layout("\n", "  ", ": ", _html_safe_string), depth)
+    return without_markup(_text(value, _PRETTY, "\n" + _PRETTY.step * depth, depth))
 
 
 def compact_json(value: Any) -> str:
     """Return a value as JSON on one line without spaces; otherwise as `pretty_json`."""
-    return _text(value, _Layout("", "", ":", _html_safe_string))
+    return without_markup(_text(value, _COMPACT, "", 0))
 
 
 def value_text(value: Any) -> str:
@@ -84,65 +79,57 @@ def value_text(value: Any) -> str:
     """
     if isinstance(value, str):
         return value
-    return _text(sorted_keys(value), _Layout("\n", "  ", ": ", _string))
+    text = _text(sorted_keys(value), _PRETTY, "\n", 0)
+    return text if text.isascii() else _SURROGATE.sub(_escape, text)
 
 
-def _text(value: Any, layout: _Layout, depth: int = 0) -> str:
-    out: list[str] = []
-    _write(value, out, layout, depth)
-    return "".join(out)
+def without_markup(text: str) -> str:
+    """Return JSON text with every character escaped that HTML or JavaScript could take for its own.
+
+    Outside of strings JSON has none of these characters, so they can be escaped in the whole text at once.
+    """
+    for character, escape in _MARKUP:
+        text = text.replace(character, escape)
+    return text if text.isascii() else _SEPARATOR_OR_SURROGATE.sub(_escape, text)
 
 
-def _write(value: Any, out: list[str], layout: _Layout, depth: int) -> None:
+def _text(value: Any, layout: _Layout, line: str, depth: int) -> str:
+    """Return JSON text in which markup and lone surrogates are not escaped yet; ``line`` begins a line at ``depth``."""
     # Scalars first: most values are, and asking for an abstract class is slow.
     if value is None or isinstance(value, str | int | float):
-        out.append(value if type(value) is WrittenJson else _scalar(value, layout.string))
-        return
-    is_object = isinstance(value, Mapping)
+        return _scalar(value)
+    kind = type(value)
+    is_object = kind is dict or (kind is not list and isinstance(value, Mapping))
     if not is_object and not isinstance(value, list | tuple):
         raise TypeError(f"cannot write {type(value).__name__} as JSON")
-    string, colon = layout.string, layout.colon
     if depth >= MAX_DEPTH:
-        out.append(string(_TOO_DEEP))
-        return
-    opening, closing = "{}" if is_object else "[]"
+        return encode_basestring(_TOO_DEEP)
     if not value:
-        out.append(opening + closing)
-        return
-    line = layout.newline + layout.step * (depth + 1)
-    before = opening + line
-    members: Iterable[tuple[Any, Any]] = value.items() if is_object else ((None, item) for item in value)
-    for key, item in members:
-        if is_object:
-            before += string(str(key)) + colon
-        if type(item) is str:
-            out.append(before + string(item))
-        else:
-            out.append(before)
-            _write(item, out, layout, depth + 1)
-        before = "," + line
-    out.append(layout.newline + layout.step * depth + closing)
+        return "{}" if is_object else "[]"
+    step, colon = layout
+    inner, depth = line + step, depth + 1
+    if is_object:
+        members = [
+            encode_basestring(str(key))
+            + colon
+            + (encode_basestring(item) if type(item) is str else _text(item, layout, inner, depth))
+            for key, item in value.items()
+        ]
+        return "{" + inner + ("," + inner).join(members) + line + "}"
+    items = [encode_basestring(item) if type(item) is str else _text(item, layout, inner, depth) for item in value]
+    return "[" + inner + ("," + inner).join(items) + line + "]"
 
 
-def _scalar(value: str | float | None, string: Callable[[str], str]) -> str:
+def _scalar(value: str | float | None) -> str:
     if isinstance(value, str):
-        return string(value)
+        return encode_basestring(value)
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
         return int.__repr__(value)
-    return json_float(value) if math.isfinite(value) else string(_not_finite(value))
-
-
-def _string(text: str) -> str:
-    return encode_basestring(text) if text.isascii() else _SURROGATE.sub(_escape, encode_basestring(text))
-
-
-def _html_safe_string(text: str) -> str:
-    encoded: str = encode_basestring(text)
-    return _UNSAFE.sub(_escape, encoded) if _UNSAFE.search(encoded) else encoded
+    return json_float(value) if math.isfinite(value) else f'"{_not_finite(value)}"'
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -163,6 +150,20 @@ def sorted_keys(value: Any) -> Any:
 def cut_depth(value: Any) -> Any:
     """Return the value with everything nested deeper than `MAX_DEPTH` replaced by a mark."""
     return _rebuild(value, 0, is_sorted=False)
+
+
+def is_too_deep(value: Any) -> bool:
+    """Tell whether `cut_depth` would cut something."""
+    return _is_deeper(value, MAX_DEPTH)
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    if value is None or isinstance(value, str | int | float) or not isinstance(value, Mapping | list | tuple):
+        return False
+    if not levels:
+        return True
+    items = value.values() if isinstance(value, Mapping) else value
+    return any(_is_deeper(item, levels - 1) for item in items)
 
 
 def _rebuild(value: Any, depth: int, *, is_sorted: bool) -> Any:
@@ -188,7 +189,9 @@ def text_lines(text: str) -> list[str]:
     An empty text has no lines; a final newline gives a final empty line (the trailing newline of a YAML block stays
     visible).
     """
-    return _LINE_BREAK.split(text) if text else []
+    if "\n" not in text:
+        return [text] if text else []
+    return _LINE_BREAK.split(text)
 
 
 def value_lines(value: Any) -> list[str]:

@@ -6,9 +6,8 @@ golden values A.4; seed guide on pricing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 from pytest_mindtrial.core.values import Usage
 
@@ -87,8 +86,7 @@ def known_cost(cost: Cost) -> float | None:
     return None if isinstance(cost, NoCost) else cost
 
 
-@dataclass(frozen=True, slots=True)
-class _Rates:
+class _Rates(NamedTuple):
     """Rates with the fallbacks applied."""
 
     input: float | None
@@ -118,14 +116,13 @@ Bucket = tuple[int | None, float | None]
 
 
 def _has_no_counter(usage: Usage) -> bool:
-    counters = (
-        usage.input_tokens,
-        usage.output_tokens,
-        usage.reasoning_tokens,
-        usage.cache_write_tokens,
-        usage.cache_read_tokens,
+    return (
+        usage.input_tokens is None
+        and usage.output_tokens is None
+        and usage.reasoning_tokens is None
+        and usage.cache_write_tokens is None
+        and usage.cache_read_tokens is None
     )
-    return all(counter is None for counter in counters)
 
 
 def _input_buckets(usage: Usage, rates: _Rates) -> tuple[Bucket, ...]:

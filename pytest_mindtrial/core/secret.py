@@ -5,6 +5,7 @@ Does not encrypt; it makes accidental printing, formatting, pickling and seriali
 
 from __future__ import annotations
 
+from json.encoder import encode_basestring_ascii
 from typing import NoReturn
 
 __all__ = ["Redactor", "Secret"]
@@ -44,18 +45,28 @@ class Secret:
 
 
 class Redactor:
-    """Replaces every known secret in a text; the writers apply it to all they write.
+    """Replaces every known secret in a text; the writers apply it to all they write. Usable from several threads.
 
     Secrets shorter than 6 characters are ignored: replacing them would garble ordinary text.
     """
 
     def __init__(self) -> None:
-        self._values: set[str] = set()
+        self._values: tuple[str, ...] = ()
+        self._in_json: tuple[str, ...] = ()
+
+    @property
+    def version(self) -> int:
+        """How many secrets are known. What was searched at this version need not be searched again until it grows."""
+        return len(self._values)
 
     def add(self, secret: Secret) -> None:
         """Learn a secret."""
-        if len(secret.reveal()) >= 6:
-            self._values.add(secret.reveal())
+        value = secret.reveal()
+        if len(value) >= 6 and value not in self._values:
+            # New tuples, because other threads may be going through the old ones; the longest first, so that a secret
+            # that contains another one is masked whole.
+            self._in_json = (*self._in_json, encode_basestring_ascii(value)[1:-1])
+            self._values = tuple(sorted((*self._values, value), key=len, reverse=True))
 
     def __call__(self, text: str) -> str:
         """Return the text with every known secret masked."""
@@ -63,3 +74,11 @@ class Redactor:
             if value in text:
                 text = text.replace(value, _MASK)
         return text
+
+    def may_be_in(self, text: str) -> bool:
+        """Tell whether a secret may stand in a string of an ASCII JSON text; False is certain, True is not.
+
+        Each character has one form in such a text (that of Python's ``json``), so a string with the secret in it shows
+        the secret's own form, whatever characters it has. Other text may look like it by chance.
+        """
+        return any(value in text for value in self._in_json)

@@ -18,7 +18,6 @@ from pytest_mindtrial.engine.attempt import AttemptServices, SessionSource, run_
 from pytest_mindtrial.engine.budget import BUDGET_CAUSE
 from pytest_mindtrial.engine.clients import Clients, ClientSettings
 from pytest_mindtrial.engine.plan import AttemptPlan, Feedback, FileSource, Sandbox, SandboxSession
-from pytest_mindtrial.engine.regrade import regrade
 from pytest_mindtrial.engine.requests import current_repeat
 from pytest_mindtrial.engine.run_config import run_config
 from pytest_mindtrial.providers.base import ToolDefinition
@@ -26,11 +25,11 @@ from pytest_mindtrial.suite.files import FileStore
 from pytest_mindtrial.suite.model import Config, Provider, Run, Task, ValidatorDefinition
 from pytest_mindtrial.suite.suggest import allowed_list, near_match
 from pytest_mindtrial.validators.base import Validator
-from pytest_mindtrial.validators.custom import ValidatorProcess
 from pytest_mindtrial.validators.select import accepted_form, choose_validator
 
 if TYPE_CHECKING:
     from pytest_mindtrial.sandbox.hub import SandboxHub
+    from pytest_mindtrial.validators.custom import ValidatorProcess
 
 __all__ = ["AttemptSettings", "Attempts"]
 
@@ -102,6 +101,8 @@ class Attempts:
 
     async def regrade(self, plan: AttemptPlan, stored: Result) -> Result:
         """Judge a stored answer by the rules of a plan; only `asyncio.CancelledError` may escape."""
+        from pytest_mindtrial.engine.regrade import regrade  # only sessions that make no attempts need it
+
         current_repeat.set(plan.repeat)
         return await regrade(
             stored,

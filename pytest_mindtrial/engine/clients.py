@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 from pytest_mindtrial.core.clock import Clock, SystemClock
 from pytest_mindtrial.core.errors import ConfigError
 from pytest_mindtrial.core.secret import Redactor, Secret
-from pytest_mindtrial.engine.callables import as_model_client, wrap_callable
-from pytest_mindtrial.engine.judges import VariantAsk
 from pytest_mindtrial.engine.limits import Limiters, RequestLimit
 from pytest_mindtrial.engine.requests import Policy, PolicyHooks
 from pytest_mindtrial.providers.base import ModelClient
@@ -28,9 +26,10 @@ from pytest_mindtrial.suite.model import Config, Judge, JudgeSelection, Provider
 from pytest_mindtrial.suite.suggest import allowed_list, near_match
 
 if TYPE_CHECKING:
+    from pytest_mindtrial.engine.judges import VariantAsk
     from pytest_mindtrial.providers.http import Http
 
-__all__ = ["ClientSettings", "Clients", "wrap_callable"]
+__all__ = ["ClientSettings", "Clients"]
 
 _NO_KEY = ResolvedKey(Secret("not needed"), "file")
 
@@ -113,7 +112,7 @@ class Clients:
                 given = self._settings.client_hook(provider, run)
                 if given is None:
                     raise
-                self._clients[id(provider), id(run)] = (provider, run, as_model_client(given))
+                self._clients[id(provider), id(run)] = (provider, run, _as_client(given))
 
     def judge_of(self, provider: Provider | None, selection: JudgeSelection) -> VariantAsk:
         """Return the judge variant that a task of a candidate's configuration selects.
@@ -126,6 +125,8 @@ class Clients:
         key = (id(judge), id(run))
         known = self._asks.get(key)
         if known is None:
+            from pytest_mindtrial.engine.judges import VariantAsk  # few suites have judges
+
             ask = VariantAsk(judge.name, run, self._new_judge_client(judge, run))
             known = self._asks[key] = (judge, run, ask)
         return known[2]
@@ -144,7 +145,7 @@ class Clients:
     def _new_client(self, provider: Provider, run: Run) -> ModelClient:
         given = self._settings.client_hook(provider, run)
         if given is not None:
-            return as_model_client(given)
+            return _as_client(given)
         limits = [
             self._limiters.get(("run", id(provider), run.name), run.max_requests_per_minute),
             self._limiters.get(("provider", id(provider)), provider.max_parallel_requests_per_minute),
@@ -201,6 +202,12 @@ class Clients:
 
             self._http = Http()
         return self._http
+
+
+def _as_client(given: object) -> ModelClient:
+    from pytest_mindtrial.engine.callables import as_model_client  # only for models that a hook gives
+
+    return as_model_client(given)
 
 
 def find_variant(judges: Iterable[Judge], selection: JudgeSelection) -> tuple[Judge, Run]:

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_mindtrial.core.errors import ConfigError, UserError
+from pytest_mindtrial.plugin._compat import import_without_rewriting
 from pytest_mindtrial.plugin.evaluation import evaluation_of
-from pytest_mindtrial.plugin.garbage import paused
 from pytest_mindtrial.plugin.naming import item_name, marker_name
 
 if TYPE_CHECKING:
+    from pytest_mindtrial.core.record import Metadata
     from pytest_mindtrial.plugin.items import TaskItem
     from pytest_mindtrial.suite.model import Config, Provider, Run, Suite, Task
 
@@ -63,19 +64,16 @@ class TaskFile(pytest.File):
         Raises:
             CollectError: The task file is wrong; the message has file:line:column.
         """
-        with paused():
-            items = self._read()
-        yield from items
-
-    def _read(self) -> list[TaskItem]:
         evaluation = evaluation_of(self.config)
+        import_without_rewriting(self.config)
+        evaluation.pause_collector()
         try:
             config = evaluation.config_for(self.path)
         except ConfigError as error:
             # A wrong configuration is a usage error of the whole session (exit status 4); it is raised when collection
             # ends, because an exception here would be reported as this file's fault.
             evaluation.usage_error = error
-            return []
+            return ()
         try:
             suite = evaluation.load_suite(self.path, config)
             items = list(self._items(config, suite))
@@ -90,7 +88,8 @@ class TaskFile(pytest.File):
         from pytest_mindtrial.plugin.items import TaskItem
 
         # Where the user chooses on a screen, what the files disable can be chosen too.
-        shows_disabled = evaluation_of(self.config).settings.interactive
+        settings = evaluation_of(self.config).settings
+        shows_disabled = settings.interactive
         pairs = [(provider, run) for provider in config.providers for run in provider.runs]
         runs = [pair for pair in pairs if shows_disabled or not pair[1].disabled]
         marks = _Marks(self.config)
@@ -99,25 +98,32 @@ class TaskFile(pytest.File):
         for task in suite.tasks:
             if task.disabled and not shows_disabled:
                 continue
-            labels = marks.of_task(task)
             for provider, run in runs:
-                for repeat in _repeats(self.config, task):
+                labels, marked = marks.of(task, provider)
+                for repeat in _repeats(settings.repeat or task.repeat):
                     name = item_name(task.name, provider.name, run.name, repeat)
                     if name in seen:
                         raise _duplicate(name, seen[name], task, run)
                     seen[name] = (task, run)
                     item = TaskItem.from_parent(
-                        self, name=name, config_=config, task=task, provider=provider, run=run, repeat=repeat, twin=twin
+                        self,
+                        name=name,
+                        config_=config,
+                        task=task,
+                        provider=provider,
+                        run=run,
+                        repeat=repeat,
+                        twin=twin,
+                        keywords=marked,
                     )
                     twin = twin or item
-                    marks.apply(item, labels, provider)
-                    if task.must_pass:
-                        item.add_marker(pytest.mark.must_pass)
+                    # Not add_marker: for five markers it takes as long as the item itself.
+                    item.own_markers.extend(marked.values())
+                    item.extra_keyword_matches.update(labels)
                     yield item
 
 
-def _repeats(config: pytest.Config, task: Task) -> Iterable[int | None]:
-    count = evaluation_of(config).settings.repeat or task.repeat
+def _repeats(count: int | None) -> Iterable[int | None]:
     return range(1, count + 1) if count else (None,)
 
 
@@ -131,29 +137,29 @@ def _duplicate(name: str, first: tuple[Task, Run], task: Task, run: Run) -> User
 
 
 class _Marks:
-    """Registers each label once as a marker and puts it on items."""
+    """What labels mean for items: each is a keyword, and a marker that is registered once."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._known: dict[str, pytest.MarkDecorator] = {}
+        self._known: dict[str, pytest.Mark] = {}
+        self._of: dict[tuple[Metadata, bool, str], tuple[list[str], dict[str, pytest.Mark]]] = {}
 
-    def of_task(self, task: Task) -> list[tuple[str, pytest.MarkDecorator | None]]:
-        metadata = task.metadata
-        labels = [metadata.suite, metadata.category, metadata.difficulty, *metadata.tags]
-        return [(label, self._decorator(label)) for label in dict.fromkeys(labels) if label.strip()]
+    def of(self, task: Task, provider: Provider) -> tuple[list[str], dict[str, pytest.Mark]]:
+        """Return labels and markers, by name, of a task's items; thousands of tasks share few."""
+        key = (task.metadata, task.must_pass, provider.name)
+        if key not in self._of:
+            metadata = task.metadata
+            labels = [metadata.suite, metadata.category, metadata.difficulty, *metadata.tags, provider.name]
+            labels = [label for label in dict.fromkeys(labels) if label.strip()]
+            names = dict.fromkeys(name for name in map(marker_name, labels) if name)
+            marks = {"mindtrial": pytest.mark.mindtrial.mark, **{name: self._registered(name) for name in names}}
+            if task.must_pass:
+                marks["must_pass"] = pytest.mark.must_pass.mark
+            self._of[key] = labels, marks
+        return self._of[key]
 
-    def apply(self, item: TaskItem, labels: list[tuple[str, pytest.MarkDecorator | None]], provider: Provider) -> None:
-        item.add_marker(pytest.mark.mindtrial)
-        for label, decorator in [*labels, (provider.name, self._decorator(provider.name))]:
-            item.extra_keyword_matches.add(label)
-            if decorator is not None:
-                item.add_marker(decorator)
-
-    def _decorator(self, label: str) -> pytest.MarkDecorator | None:
-        name = marker_name(label)
-        if not name:
-            return None
+    def _registered(self, name: str) -> pytest.Mark:
         if name not in self._known:
             self._config.addinivalue_line("markers", f"{name}: label of a task in a MindTrial suite")
-            self._known[name] = getattr(pytest.mark, name)
+            self._known[name] = getattr(pytest.mark, name).mark
         return self._known[name]

@@ -42,6 +42,7 @@ class Controller:
 
     Attributes:
         inline_reasons: As of `Runner`; workers do not tell.
+        redactor: Knows every key of the configurations.
 
     Raises:
         pytest.UsageError: The journal cannot be written.
@@ -50,7 +51,7 @@ class Controller:
     def __init__(self, evaluation: Evaluation, task_ids: TaskIds, collection: Sequence[str]) -> None:
         self._evaluation = evaluation
         self._ids = task_ids
-        self._redactor = _all_keys(evaluation)
+        self.redactor = _all_keys(evaluation)
         self._inbox = Inbox()
         self._trace_ids = TraceIds()
         self._journalled: set[str] = set()
@@ -58,7 +59,7 @@ class Controller:
         self.inline_reasons: set[str] = set()
         self.outputs = Outputs(evaluation)
         try:
-            self._journal = SessionJournal(self.outputs.journal, evaluation.info(), self.redact)
+            self._journal = SessionJournal(self.outputs.journal, evaluation.info(), self.redactor)
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
 
@@ -72,9 +73,13 @@ class Controller:
         """Why the session should stop; blank while all is well."""
         return self._journal.problem
 
+    def is_clean(self, result: Result) -> bool:
+        """Tell whether the journal has written this very result as it is."""
+        return self._journal.is_clean(result)
+
     def redact(self, text: str) -> str:
         """Return a text without any key of the configurations."""
-        return self._redactor(text)
+        return self.redactor(text)
 
     def unpack(self, data: dict[str, str]) -> Result:
         """Return a result that a worker sent; one that got lost on the way is an error of its own."""

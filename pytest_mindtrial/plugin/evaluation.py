@@ -30,6 +30,8 @@ _OBJECT_FIXTURES = {
 if TYPE_CHECKING:
     from pytest_mindtrial.core.record import Result
     from pytest_mindtrial.plugin.controller import Controller
+    from pytest_mindtrial.plugin.early_reports import EarlyReports
+    from pytest_mindtrial.plugin.garbage import Pause
     from pytest_mindtrial.plugin.items import TaskItem
     from pytest_mindtrial.plugin.resume import Resume
     from pytest_mindtrial.plugin.runner import Runner
@@ -92,6 +94,7 @@ class Evaluation:
         self._pending: dict[str, Result] = {}
         self._places: dict[str, int] = {}
         self._resume: Resume | None = None
+        self._pause: Pause | None = None
         self.expected = 0
         self.left_out: set[str] = set()
 
@@ -127,6 +130,15 @@ class Evaluation:
         """Remember a line for the header of the run."""
         if text not in self.notes:
             self.notes.append(text)
+
+    def pause_collector(self) -> None:
+        """Pause the garbage collector until the run loop begins; called for every task file."""
+        if self._pause is None:
+            from pytest_mindtrial.plugin.garbage import Pause
+
+            self._pause = Pause()
+            self.at_end.append(self._pause.end)  # for sessions that end before
+            self.pytest_config.pluginmanager.register(self._pause, "mindtrial-pause")
 
     def expect_tasks(self, tasks: int, runs: int) -> None:
         """Add to the counts that the header shows."""
@@ -210,6 +222,13 @@ class Evaluation:
 
             self._resume = Resume(self, items)
         return self._resume
+
+    @cached_property
+    def early_reports(self) -> EarlyReports:
+        """What is rendered before the end."""
+        from pytest_mindtrial.plugin.early_reports import EarlyReports
+
+        return EarlyReports(self)
 
     @property
     def configs(self) -> list[Config]:

@@ -1,10 +1,11 @@
 """Less work for the cyclic garbage collector while thousands of items are alive.
 
 A full collection walks every object there is: with 10,000 items it would cost half as much as the items themselves.
-What lives when the run loop starts (items, tasks, modules) is therefore set aside until the run loop ends, and the
-collector looks at the rest less often. It is never switched off during the run; a user who has set it up differently
-and sessions with other tests are left alone. The hooks at the session's end see an ordinary collector, because plugins
-ask it who refers to what (hypothesis does); only pytest's own last collections are spared the walk again.
+The collector is therefore off from the first task file until the run loop starts. What lives then (items, tasks,
+modules) is set aside until the run loop ends, and the collector, on again, looks at the rest less often. A user who has
+set it up differently and sessions without task files are left alone; sessions with other tests set nothing aside. The
+hooks at the session's end see an ordinary collector, because plugins ask it who refers to what (hypothesis does); only
+pytest's own last collections are spared the walk again.
 Does not change when objects without cycles are freed.
 """
 
@@ -13,23 +14,52 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-__all__ = ["paused", "set_aside"]
+if TYPE_CHECKING:
+    import pytest
+
+__all__ = ["Pause", "paused", "set_aside"]
 
 _ALLOCATIONS = 20_000
 """New objects that are awaited before the youngest are looked at; Python's own number is 700."""
 
 
+_pauses: list[Pause] = []
+"""Pauses that will switch the collector on again."""
+
+
+class Pause:
+    """A pause of the collector, from the making of this object until `end`.
+
+    As a plugin it ends before the first item of the session runs.
+    """
+
+    def __init__(self) -> None:
+        if gc.isenabled():
+            gc.disable()
+            _pauses.append(self)
+
+    def end(self) -> None:
+        """Switch the collector on, unless it was off before; a second call does nothing."""
+        if self in _pauses:
+            _pauses.remove(self)
+            gc.enable()
+
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """End the pause, unless nothing will run; what was set aside by now is not looked at any more."""
+        if not session.config.option.collectonly:
+            self.end()
+
+
 @contextlib.contextmanager
 def paused() -> Iterator[None]:
     """Pause the collector for code that makes many objects and keeps them."""
-    was_enabled = gc.isenabled()
-    gc.disable()
+    pause = Pause()
     try:
         yield
     finally:
-        if was_enabled:
-            gc.enable()
+        pause.end()
 
 
 def set_aside() -> Callable[[], None]:
@@ -38,7 +68,7 @@ def set_aside() -> Callable[[], None]:
     Returns:
         What undoes it.
     """
-    if not gc.isenabled() or gc.get_freeze_count():
+    if not (gc.isenabled() or _pauses) or gc.get_freeze_count():
         return lambda: None
     thresholds = gc.get_threshold()
     gc.freeze()

@@ -10,9 +10,9 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
-__all__ = ["give_way"]
+__all__ = ["BURST_S", "give_way", "is_in_burst"]
 
-_BURST_S = 0.004
+BURST_S = 0.004
 """Replies that come within this time of each other are one burst."""
 
 _LONGEST_S = 0.05
@@ -24,6 +24,11 @@ class _Busy(Protocol):
     def busy_at(self) -> float: ...
 
 
+def is_in_burst(engine: _Busy) -> bool:
+    """Tell whether an attempt has ended a moment ago, so that more are likely to end now."""
+    return time.monotonic() - engine.busy_at < BURST_S
+
+
 def give_way(engine: _Busy) -> None:
     """Return as soon as no attempt has ended for a moment, after 50 ms at the latest.
 
@@ -31,5 +36,5 @@ def give_way(engine: _Busy) -> None:
         engine: Tells when an attempt ended last, in seconds of `time.monotonic`.
     """
     ends_at = time.monotonic() + _LONGEST_S
-    while (now := time.monotonic()) < ends_at and now - engine.busy_at < _BURST_S:
-        time.sleep(_BURST_S / 2)
+    while time.monotonic() < ends_at and is_in_burst(engine):
+        time.sleep(BURST_S / 2)

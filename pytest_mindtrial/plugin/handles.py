@@ -133,7 +133,7 @@ def as_client(value: Any, source: str = "mt_provider", error: type[Exception] = 
     if hasattr(value, "start"):
         return value  # type: ignore[no-any-return]
     if callable(value):
-        from pytest_mindtrial.engine.clients import wrap_callable
+        from pytest_mindtrial.engine.callables import wrap_callable
 
         return wrap_callable(value)
     raise error(f"{source} must be a model client or a callable, not {type(value).__name__}")

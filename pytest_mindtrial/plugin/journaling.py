@@ -18,6 +18,7 @@ from pytest_mindtrial.results.journal import Journal
 
 if TYPE_CHECKING:
     from pytest_mindtrial.core.record import Result
+    from pytest_mindtrial.core.secret import Redactor
     from pytest_mindtrial.results.evaluation import EvaluationInfo
 
 __all__ = ["SessionJournal"]
@@ -29,7 +30,7 @@ class SessionJournal:
     Args:
         path: The file.
         evaluation: Facts for the header line.
-        redact: Applied to every text that is written.
+        redact: Applied to every text that is written; may learn secrets meanwhile.
 
     Attributes:
         problem: Why it can no longer be written; blank while it can. What was written before is intact.
@@ -38,7 +39,7 @@ class SessionJournal:
         UserError: It cannot be opened.
     """
 
-    def __init__(self, path: Path, evaluation: EvaluationInfo, redact: Callable[[str], str]) -> None:
+    def __init__(self, path: Path, evaluation: EvaluationInfo, redact: Redactor) -> None:
         self.path = path
         self.problem = ""
         self._lock = threading.Lock()
@@ -52,6 +53,10 @@ class SessionJournal:
     def reported(self, result: Result) -> None:
         """Record that an item was reported."""
         self._try(lambda: self._journal.reported(result))
+
+    def is_clean(self, result: Result) -> bool:
+        """Tell whether this very result was written as it is, and no secret was learnt since."""
+        return self._journal.is_clean(result)
 
     def close(self, evaluation: EvaluationInfo) -> None:
         """Record the end of the session and close; a second call does nothing."""

@@ -7,8 +7,7 @@ read them (``plugin/options.py``).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 __all__ = ["DEFAULT_CONCURRENCY", "OPTIONS", "Option"]
 
@@ -17,8 +16,7 @@ DEFAULT_CONCURRENCY: Mapping[str, int | Literal["auto"]] = {"": 10, "local": 1}
 like the model's own time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """One option.
 
     Attributes:

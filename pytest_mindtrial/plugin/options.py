@@ -82,7 +82,7 @@ def _add_option(group: Any, option: Option) -> None:
     group.addoption(name, dest=option.key, default=None, metavar=option.metavar, help=help_text, **extra)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Settings:
     """The effective values, command line and ini file joined.
 

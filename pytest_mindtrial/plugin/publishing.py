@@ -18,7 +18,6 @@ from pytest_mindtrial.plugin import github
 from pytest_mindtrial.plugin.outputs import Outputs
 from pytest_mindtrial.results.files import write_atomically
 from pytest_mindtrial.results.gates import Answer
-from pytest_mindtrial.results.redaction import redact_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,8 +81,7 @@ def publish(evaluation: Evaluation, decision: Decision | None, comparison: Compa
     summary = os.environ.get("GITHUB_STEP_SUMMARY", "")
     if not (settings.markdown or settings.history or summary or github.is_runner()):
         return publication
-    keeper = evaluation.keeper
-    results = redact_results(evaluation.results, keeper.redact if keeper else str)
+    results = evaluation.early_reports.results()
     info = evaluation.final_info or evaluation.info()
     if settings.markdown or summary:
         text = _markdown(results, info, decision, comparison)

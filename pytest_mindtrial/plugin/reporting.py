@@ -6,6 +6,7 @@ not cost 50 ms each. Does not render documents (``results``, ``report``). Source
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +21,11 @@ from pytest_mindtrial.plugin.items import NoAnswer, TaskItem, WrongAnswer
 from pytest_mindtrial.plugin.transport import pack
 
 if TYPE_CHECKING:
+    from pytest_mindtrial.plugin.early_reports import EarlyReports
     from pytest_mindtrial.plugin.evaluation import Evaluation
+
+_EARLY_S = 0.001
+"""Longest that xdist's controller renders after each report; it learns nothing of gaps, and has little else to do."""
 
 __all__ = ["WrittenReports", "add_result", "make_report", "take_report", "write_reports"]
 
@@ -99,6 +104,8 @@ def _result_of(evaluation: Evaluation, report: pytest.TestReport) -> Result | No
         result = controller.unpack(sent) if sent else controller.crashed(report) if phase == "???" else None
         if result is not None:
             evaluation.add(result)
+            ends_at = time.monotonic() + _EARLY_S
+            evaluation.early_reports.work(lambda: time.monotonic() > ends_at)
         return result
     return evaluation.reported(report.nodeid)
 
@@ -120,15 +127,15 @@ def write_reports(evaluation: Evaluation, incomplete: str) -> WrittenReports:
     """
     from pytest_mindtrial.plugin.outputs import Outputs
     from pytest_mindtrial.results.files import write_atomically
-    from pytest_mindtrial.results.redaction import redact_results
 
     settings = evaluation.settings
     info = evaluation.info(complete=not incomplete, reason=incomplete)
     keeper = evaluation.keeper
     outputs = keeper.outputs if keeper else Outputs(evaluation)
-    results = redact_results(evaluation.results, keeper.redact if keeper else str)
+    early = evaluation.early_reports
+    results = early.results()
     written = WrittenReports()
-    reports: tuple[tuple[str, bool, Callable[[Any, Any], str | Iterable[str]]], ...] = (
+    reports: tuple[tuple[str, bool, Callable[[Any, Any, EarlyReports], Iterable[str]]], ...] = (
         ("json", settings.json, _json),
         ("csv", settings.csv, _csv),
         ("html", settings.html, _html),
@@ -138,7 +145,7 @@ def write_reports(evaluation: Evaluation, incomplete: str) -> WrittenReports:
             continue
         path = outputs.file(f".{name}")
         try:
-            write_atomically(path, render(results, info))
+            write_atomically(path, render(results, info, early))
         except UserError as error:
             written.problems.append(str(error))
         else:
@@ -158,19 +165,19 @@ def write_reports(evaluation: Evaluation, incomplete: str) -> WrittenReports:
     return written
 
 
-def _json(results: Any, info: Any) -> str:
-    from pytest_mindtrial.results.json_writer import write_json
+def _json(results: Any, info: Any, early: EarlyReports) -> Iterable[str]:
+    from pytest_mindtrial.results.json_writer import json_pieces
 
-    return write_json(results, info)
-
-
-def _csv(results: Any, info: Any) -> str:
-    from pytest_mindtrial.results.csv_writer import write_csv
-
-    return write_csv(results)
+    return json_pieces(results, info, early.entry)
 
 
-def _html(results: Any, info: Any) -> Iterable[str]:
+def _csv(results: Any, info: Any, early: EarlyReports) -> Iterable[str]:
+    from pytest_mindtrial.results.csv_writer import csv_pieces
+
+    return csv_pieces(results, early.row)
+
+
+def _html(results: Any, info: Any, early: EarlyReports) -> Iterable[str]:
     from pytest_mindtrial.report.html import html_pieces
 
-    return html_pieces(results, info)
+    return html_pieces(results, info, early.body)

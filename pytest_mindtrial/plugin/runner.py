@@ -25,7 +25,7 @@ from pytest_mindtrial.engine.engine import Engine
 from pytest_mindtrial.engine.plan import AttemptPlan, ToolExecutor
 from pytest_mindtrial.plugin.assembly import attempt_settings, response_cache
 from pytest_mindtrial.plugin.budgeting import BudgetHooks, spending_limit
-from pytest_mindtrial.plugin.giving_way import give_way
+from pytest_mindtrial.plugin.giving_way import BURST_S, give_way, is_in_burst
 from pytest_mindtrial.plugin.hook_calls import client_of_hook, validator_of_hook
 from pytest_mindtrial.plugin.journaling import SessionJournal
 from pytest_mindtrial.plugin.outputs import Outputs
@@ -63,6 +63,7 @@ class Runner:
 
     Attributes:
         watcher: Called with every finished attempt, in the engine's thread; must not block.
+        redactor: Learns every key that is resolved.
 
     Invariant: the look-ahead starts no more attempts than `Engine.room` allows; under
     ``-x``/``--maxfail`` none is started further than ``concurrency`` items ahead of the one being reported.
@@ -85,6 +86,7 @@ class Runner:
         self.on_wait: Callable[[], None] = lambda: None
         self.watcher: Callable[[Result], None] | None = None
         self.outputs = Outputs(evaluation)
+        self.redactor = Redactor()
         self._journal: SessionJournal | None = None
         self._engine: Engine | None = None
         self._items = items
@@ -103,8 +105,7 @@ class Runner:
         resume = evaluation.resume_of(self._items)
         if resume is not None:
             self._known = {**resume.reused(), **self._known}
-        settings = evaluation.settings
-        redactor = Redactor()
+        settings, redactor = evaluation.settings, self.redactor
         try:
             self._budget = spending_limit(settings, self._to_run())
             self._cache = response_cache(settings, redactor)
@@ -120,7 +121,7 @@ class Runner:
             problems = sandbox_problems(self._engine, self._to_run())
             if problems:
                 raise ConfigError("\n".join(problems))
-            self._journal = SessionJournal(self.outputs.journal, evaluation.info(), self._engine.redact)
+            self._journal = SessionJournal(self.outputs.journal, evaluation.info(), redactor)
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
         if settings.regrade is not None:
@@ -330,11 +331,13 @@ class Runner:
         return value
 
     def _wait(self, future: Future[Any]) -> Any:
+        early = self._evaluation.early_reports
         while True:
+            early.work(lambda: future.done() or is_in_burst(self.engine))
             try:
                 # Not result(timeout): its TimeoutError could not be told from one that a validator raised. And not
                 # concurrent.futures.wait, which does not end for a future that was cancelled before it began.
-                error = future.exception(_WAIT_SLICE_S)
+                error = future.exception(BURST_S if early.has_work else _WAIT_SLICE_S)
             except concurrent.futures.CancelledError:
                 if not self.exhausted:
                     raise
@@ -345,10 +348,9 @@ class Runner:
                 if (self._engine is None or not self._engine.is_alive) and not future.done():
                     raise InternalError("the engine's thread has ended; this attempt has no result") from None
             else:
-                break
-        if error is not None:
-            raise error
-        return future.result()
+                if error is not None:
+                    raise error
+                return future.result()
 
     # Finishing
 
@@ -409,6 +411,10 @@ class Runner:
         """Where the journal is."""
         return self.outputs.journal if self._journal is not None else None
 
+    def is_clean(self, result: Result) -> bool:
+        """Tell whether the journal has written this very result as it is and no key was learnt since."""
+        return self._journal is not None and self._journal.is_clean(result)
+
     def redact(self, text: str) -> str:
         """Return a text without any key."""
-        return self._engine.redact(text) if self._engine is not None else text
+        return self.redactor(text)

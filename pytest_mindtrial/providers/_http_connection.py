@@ -1,22 +1,21 @@
-"""One HTTP/1.1 connection: an asyncio protocol around h11's state machine.
+"""One HTTP/1.1 connection: an asyncio protocol that writes requests and feeds replies to their reader.
 
 Sends one request at a time and collects the whole reply. Does not pool, resolve names or decode bodies
-(``providers/http.py``). Source: spec providers 1.2; RFC 9112 (framing is h11's).
+(``providers/http.py``) and does not know how replies are framed (``_http_parser.py``).
+Source: spec providers 1.2; RFC 9112 sections 2.2 and 3.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import h11
-
-from pytest_mindtrial.core.errors import TransportError
+from pytest_mindtrial.core.errors import InternalError, TransportError
+from pytest_mindtrial.providers._http_parser import ReplyReader, closed_early
 
 __all__ = ["Connection", "Deadlines", "RawReply"]
 
-_HEAD_LIMIT = 256 * 1024
 _COPIED = 64 * 1024
 
 
@@ -35,16 +34,21 @@ class Deadlines:
 
 @dataclass(frozen=True, slots=True)
 class RawReply:
-    """Status, header fields (names in lower case) and body as they came; ``first_byte_at`` in loop time."""
+    """Status, header fields (by lower-case name, repeated ones joined) and body; ``first_byte_at`` in loop time."""
 
     status: int
-    headers: Sequence[tuple[bytes, bytes]]
+    headers: Mapping[str, str]
     body: bytes
     first_byte_at: float
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     """A connection to one origin.
+
+    Args:
+        body_limit: Largest reply body in bytes.
+        buffer: Where the reads of an event loop go. All its connections share it, because each read is copied out
+            before the next one; left alone, asyncio allocates 256 KiB for each.
 
     Attributes:
         is_open: False once the peer or we closed it.
@@ -52,11 +56,12 @@ class Connection(asyncio.Protocol):
         lost: Done when the transport is gone.
     """
 
-    def __init__(self, body_limit: int) -> None:
+    def __init__(self, body_limit: int, buffer: memoryview) -> None:
         loop = asyncio.get_running_loop()
         self._loop = loop
         self._body_limit = body_limit
-        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD_LIMIT)
+        self._buffer = buffer
+        self._reader = ReplyReader(body_limit)
         self._waiter: asyncio.Future[RawReply] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._deadlines = Deadlines()
@@ -64,9 +69,6 @@ class Connection(asyncio.Protocol):
         self._active_at = 0.0
         self._first_byte_at: float | None = None
         self._unsent = 0
-        self._response: h11.Response | None = None
-        self._parts: list[bytes] = []
-        self._size = 0
         self.is_open = False
         self.idle_since = 0.0
         self.lost: asyncio.Future[None] = loop.create_future()
@@ -78,7 +80,7 @@ class Connection(asyncio.Protocol):
 
     async def exchange(
         self,
-        target: bytes,
+        target: str,
         headers: Sequence[tuple[str, str]],
         body: bytes,
         deadlines: Deadlines,
@@ -99,25 +101,20 @@ class Connection(asyncio.Protocol):
         Raises:
             TransportError: No complete reply; the connection is closed then.
         """
+        head = _request_head(method, target, headers)
         self._deadlines, self._ends_at = deadlines, ends_at
-        self._first_byte_at, self._response, self._parts, self._size = None, None, [], 0
+        self._first_byte_at = None
         self._active_at = self._loop.time()
         self._waiter = self._loop.create_future()
         try:
-            request = h11.Request(method=method, target=target, headers=list(headers))
-            head = self._http.send(request) or b""
-            if body:
-                self._http.send_with_data_passthrough(h11.Data(data=body))
-            self._http.send(h11.EndOfMessage())
-            self._transport.write(head + body if len(body) < _COPIED else head)
-            if len(body) >= _COPIED:
+            if len(body) < _COPIED:
+                self._transport.write(head + body)
+            else:
+                self._transport.write(head)
                 self._transport.write(body)
             self._watch()
             return await self._waiter
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
             self._waiter = None
             self._finish()
 
@@ -131,43 +128,67 @@ class Connection(asyncio.Protocol):
         self._transport = transport
         self.is_open = True
 
-    def data_received(self, data: bytes) -> None:
-        self._active_at = self._loop.time()
-        if self._waiter is None:
-            # Bytes nobody asked for: the server says goodbye, or it is out of step.
-            self.abort()
-            return
-        if self._first_byte_at is None:
-            self._first_byte_at = self._active_at
-        self._http.receive_data(data)
-        self._advance()
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._take(bytes(self._buffer[:nbytes]))
 
     def eof_received(self) -> bool:
         self.is_open = False
-        if self._waiter is not None:
-            self._http.receive_data(b"")
-            self._advance()
+        if self._waiter is not None and not self._waiter.done():
+            try:
+                self._reader.end()
+                self._complete()
+            except TransportError as error:
+                self._reject(error)
         return False
 
     def connection_lost(self, error: Exception | None) -> None:
         self.is_open = False
         if not self.lost.done():
             self.lost.set_result(None)
+        if self._timer is not None:
+            self._timer.cancel()
         if self.has_answered:
             self._fail("the connection broke in the middle of the reply", "stream-cut")
         else:
-            self._fail("the connection was closed before the reply", "reset")
+            self._reject(closed_early())
+
+    def _take(self, data: bytes) -> None:
+        self._active_at = self._loop.time()
+        if self._waiter is None or self._waiter.done():
+            # Bytes nobody asked for: the server says goodbye, or it is out of step.
+            self.abort()
+            return
+        if self._first_byte_at is None:
+            self._first_byte_at = self._active_at
+        try:
+            if self._reader.feed(data):
+                self._complete()
+        except TransportError as error:
+            self._reject(error)
 
     def _watch(self) -> None:
-        """Arm the timer for the nearest deadline."""
+        """See to it that somebody looks at the nearest deadline.
+
+        A timer that is armed stays, also from one request to the next: it fires too early then, and is armed again.
+        That costs one timer per deadline that passes, not one per request.
+        """
         self._unsent = self._transport.get_write_buffer_size()
-        limit = self._deadlines.write_s if self._unsent else self._deadlines.silence_s
-        due = self._active_at + limit
+        due = self._active_at + (self._deadlines.write_s if self._unsent else self._deadlines.silence_s)
         if self._ends_at is not None:
             due = min(due, self._ends_at)
+        if self._timer is not None:
+            if self._timer.when() <= due:
+                return
+            self._timer.cancel()
         self._timer = self._loop.call_at(due, self._check)
 
     def _check(self) -> None:
+        self._timer = None
+        if self._waiter is None:
+            return
         now = self._loop.time()
         if self._ends_at is not None and now >= self._ends_at:
             self._fail(f"no complete reply within {self._deadlines.total_s:g} s", "timeout-total")
@@ -190,53 +211,38 @@ class Connection(asyncio.Protocol):
         else:
             self._fail(f"no byte of a reply within {limit}", "timeout-first-byte")
 
-    def _advance(self) -> None:
-        try:
-            while (event := self._http.next_event()) is not h11.NEED_DATA:
-                if isinstance(event, h11.Data):
-                    self._add(event.data)
-                elif isinstance(event, h11.Response):
-                    self._response = event
-                elif isinstance(event, h11.EndOfMessage):
-                    self._complete()
-                    return
-                elif not isinstance(event, h11.InformationalResponse):
-                    return
-        except h11.RemoteProtocolError as error:
-            if self._response is not None:
-                self._fail(f"the reply is incomplete: {error}", "stream-cut")
-            elif not self.is_open:
-                self._fail("the connection was closed before the reply", "reset")
-            else:
-                self._fail(f"the reply is not HTTP: {error}", "bad-http")
-
-    def _add(self, data: bytes) -> None:
-        self._size += len(data)
-        if self._size > self._body_limit:
-            message = f"the reply is larger than {self._body_limit:,} bytes"
-            self._fail(message, "too-large", is_transient=False)
-        else:
-            self._parts.append(bytes(data))
-
     def _complete(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            assert self._response is not None
-            assert self._first_byte_at is not None
-            body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-            reply = RawReply(self._response.status_code, list(self._response.headers), body, self._first_byte_at)
-            self._waiter.set_result(reply)
+        assert self._waiter is not None
+        assert self._first_byte_at is not None
+        reader = self._reader
+        self._waiter.set_result(RawReply(reader.status, reader.headers, reader.body, self._first_byte_at))
 
-    def _fail(self, message: str, cause: str, *, is_transient: bool = True) -> None:
+    def _fail(self, message: str, cause: str) -> None:
+        self._reject(TransportError(message, transient=True, cause=cause))
+
+    def _reject(self, error: TransportError) -> None:
         if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_exception(TransportError(message, transient=is_transient, cause=cause))
+            self._waiter.set_exception(error)
 
     def _finish(self) -> None:
         """Get ready for another request, or close where that is impossible."""
-        self._parts = []
-        is_done = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
-        is_in_step = not self._http.trailing_data[0] and not self._transport.get_write_buffer_size()
-        if self.is_open and is_done and is_in_step:
-            self._http.start_next_cycle()
+        is_in_step = self._reader.is_reusable and not self._transport.get_write_buffer_size()
+        self._reader = ReplyReader(self._body_limit)  # now, because the old one holds a whole reply
+        if self.is_open and is_in_step:
             self.idle_since = self._loop.time()
         else:
             self.abort()
+
+
+def _request_head(method: str, target: str, headers: Sequence[tuple[str, str]]) -> bytes:
+    """Return request line and headers as they are sent.
+
+    Raises:
+        InternalError: Something would end a line early, or is no ASCII; whoever made the request should have noticed.
+    """
+    fields = "".join([f"{name}: {value}\r\n" for name, value in headers])
+    head = f"{method} {target} HTTP/1.1\r\n{fields}\r\n"
+    breaks = len(headers) + 2
+    if head.count("\r") != breaks or head.count("\n") != breaks or "\0" in head or not head.isascii():
+        raise InternalError("a request's target or header holds a character that HTTP cannot carry")
+    return head.encode("ascii")

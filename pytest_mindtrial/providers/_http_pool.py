@@ -13,9 +13,10 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from urllib.parse import SplitResult
 
-from pytest_mindtrial.core.errors import TransportError
+from pytest_mindtrial.core.errors import InternalError, TransportError
 from pytest_mindtrial.providers._http_connection import Connection, Deadlines, RawReply
 
 __all__ = ["IDLE_LIMIT_S", "Pool"]
@@ -24,6 +25,7 @@ IDLE_LIMIT_S = 55.0
 """Shorter than the minute after which common servers close; connections idle for longer are not used again."""
 
 _ADDRESS_LIFE_S = 60.0
+_READ_SIZE = 256 * 1024
 
 Origin = tuple[str, str, int]
 
@@ -39,6 +41,7 @@ class Pool:
     def __init__(self, tls: Callable[[], ssl.SSLContext], body_limit: int) -> None:
         self._tls = tls
         self._body_limit = body_limit
+        self._buffer = memoryview(bytearray(_READ_SIZE))
         self._idle: dict[Origin, list[Connection]] = {}
         self._open: set[Connection] = set()
         self._addresses: dict[tuple[str, int], asyncio.Task[list[str]]] = {}
@@ -54,12 +57,11 @@ class Pool:
         method: str = "POST",
     ) -> RawReply:
         """Send one request; see `Connection.exchange`."""
-        origin = url.scheme, url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
-        path = url.path or "/"
-        target = f"{path}?{url.query}".encode("ascii") if url.query else path.encode("ascii")
-        head = [("host", url.netloc.rpartition("@")[2]), *headers]
+        origin, host, target = _place(url)
         if method == "POST":
-            head.insert(1, ("content-length", str(len(body))))
+            head = [("host", host), ("content-length", str(len(body))), *headers]
+        else:
+            head = [("host", host), *headers]
         connection = self._take_idle(origin)
         if connection is not None:
             try:
@@ -93,7 +95,7 @@ class Pool:
         self,
         origin: Origin,
         connection: Connection,
-        target: bytes,
+        target: str,
         headers: Sequence[tuple[str, str]],
         body: bytes,
         deadlines: Deadlines,
@@ -154,7 +156,7 @@ class Pool:
         for address in (candidates := tuple(addresses)):
             try:
                 _, connection = await loop.create_connection(
-                    lambda: Connection(self._body_limit),
+                    lambda: Connection(self._body_limit, self._buffer),
                     address,
                     port,
                     ssl=tls,
@@ -180,6 +182,21 @@ class Pool:
             self._addresses[host, port] = task
             asyncio.get_running_loop().call_later(_ADDRESS_LIFE_S, self._addresses.pop, (host, port), None)
         return await asyncio.shield(task)
+
+
+@lru_cache(maxsize=256)
+def _place(url: SplitResult) -> tuple[Origin, str, str]:
+    """Return where a URL leads: the origin, the ``host`` header and the request's target.
+
+    Raises:
+        InternalError: The target is not visible ASCII; whoever made the URL should have escaped it.
+    """
+    origin = url.scheme, url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
+    path = url.path or "/"
+    target = f"{path}?{url.query}" if url.query else path
+    if not target.isascii() or not target.isprintable() or " " in target:
+        raise InternalError(f"the path of a URL holds a character that HTTP cannot carry: {target!r}")
+    return origin, url.netloc.rpartition("@")[2], target
 
 
 async def _addresses(host: str, port: int) -> list[str]:

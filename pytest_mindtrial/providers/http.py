@@ -119,8 +119,9 @@ class Http:
         else:
             ends_at = None if total is None else started + total
             raw = await self._pool.send(url, request.headers, request.body, deadlines, ends_at, method=request.method)
-        headers = _joined(raw.headers)
-        body = _decoded(headers.get("content-encoding", ""), raw.body, self._body_limit)
+        headers, body = raw.headers, raw.body
+        if (coding := headers.get("content-encoding")) is not None:
+            body = _decoded(coding, body, self._body_limit)
         return HttpReply(
             raw.status,
             headers,
@@ -197,8 +198,7 @@ class Http:
                 idle.append(transport)
             else:
                 await transport.aclose()
-        headers = [(name.lower(), value) for name, value in reply.headers.raw]
-        return RawReply(reply.status_code, headers, body, first_byte_at)
+        return RawReply(reply.status_code, _joined(reply.headers.raw), body, first_byte_at)
 
 
 def _with_total(deadlines: Deadlines, total_s: float | None) -> Deadlines:
@@ -208,7 +208,7 @@ def _with_total(deadlines: Deadlines, total_s: float | None) -> Deadlines:
 def _joined(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
     out: dict[str, str] = {}
     for raw_name, raw_value in headers:
-        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
         out[name] = f"{out[name]}, {value}" if name in out else value
     return out
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_mindtrial.core.errors import EmptyReplyError, ReplyError, ReplyParseError
 from pytest_mindtrial.core.schemas import compile_schema, schema_problems
 from pytest_mindtrial.core.values import StopClass
 from pytest_mindtrial.providers.base import Turn
-from pytest_mindtrial.providers.lenient_json import LenientObject, find_object
 from pytest_mindtrial.providers.strict_json import Number, as_float, read_strict
+
+if TYPE_CHECKING:
+    from pytest_mindtrial.providers.lenient_json import LenientObject
 
 __all__ = ["ReadAnswer", "read_answer"]
 
@@ -146,7 +148,7 @@ class _Reading:
     def _read_repaired(self) -> ReadAnswer:
         if self._turn.stop in _REJECTED:
             raise ReplyParseError("a reply that was stopped is not repaired")
-        found = find_object(self._text, self._is_wanted)
+        found = self._find(as_float)
         self._repaired = True
         self._check_cut(found)
         if not _has_answer(found.value):
@@ -155,6 +157,11 @@ class _Reading:
         if answer.problems and self._turn.mode != "text":
             raise ReplyParseError(f"the repaired reply does not fit the response format: {answer.problems[0]}")
         return answer
+
+    def _find(self, number: Number) -> LenientObject:
+        from pytest_mindtrial.providers.lenient_json import find_object  # only for replies that are no JSON
+
+        return find_object(self._text, self._is_wanted, number)
 
     def _is_wanted(self, value: dict[str, Any]) -> bool:
         return _has_answer(value) or self._fits_schema(value)
@@ -227,7 +234,7 @@ class _Reading:
         try:
             return read_strict(self._text, number)
         except ReplyParseError:
-            return find_object(self._text, self._is_wanted, number).value
+            return self._find(number).value
 
     def _fits_schema(self, value: Any) -> bool:
         return self._schema is not None and compile_schema(self._schema).fits(value)

@@ -12,16 +12,15 @@ import base64
 import functools
 import hashlib
 import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
 
-from pytest_mindtrial.core.jsontext import compact_json
+from pytest_mindtrial.core.jsontext import compact_json, without_markup
 from pytest_mindtrial.core.record import Result
-from pytest_mindtrial.report.payload import bodies, index
+from pytest_mindtrial.report.payload import CHUNK_SIZE, body, index, with_transcript
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 
-__all__ = ["html_pieces", "render_html"]
+__all__ = ["body_text", "html_pieces", "page_frame", "render_html"]
 
 _SCRIPTS = (
     *("dom", "numbers", "diff", "data", "filters"),
@@ -29,7 +28,7 @@ _SCRIPTS = (
 )
 """In the order of their definitions; together one script."""
 
-_UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+_ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False).encode
 
 
 def render_html(results: Sequence[Result], evaluation: EvaluationInfo) -> str:
@@ -43,33 +42,49 @@ def render_html(results: Sequence[Result], evaluation: EvaluationInfo) -> str:
     return "".join(html_pieces(results, evaluation))
 
 
-def html_pieces(results: Sequence[Result], evaluation: EvaluationInfo) -> Iterator[str]:
-    """Yield the page piece by piece; as one string it takes several times the memory of the file."""
-    before, after = _page().split("@payload@")
+def html_pieces(
+    results: Sequence[Result], evaluation: EvaluationInfo, text_of: Callable[[Result, bool], str] | None = None
+) -> Iterator[str]:
+    """Yield the page piece by piece; as one string it takes several times the memory of the file.
+
+    Args:
+        results: As of `render_html`.
+        evaluation: As of `render_html`.
+        text_of: Returns the `body_text` of a result; None = makes it.
+    """
+    text_of = text_of or body_text
+    before, after = page_frame()
+    shown = with_transcript(results)
     yield before
-    yield _data_block("mt-index", index(results, evaluation))
-    for number, chunk in enumerate(bodies(results)):
-        yield "\n" + _data_block(f"mt-body-{number}", chunk)
+    yield _data_block("mt-index", _inert_json(index(results, evaluation, shown)))
+    for number, start in enumerate(range(0, len(results), CHUNK_SIZE)):
+        chunk = slice(start, start + CHUNK_SIZE)
+        texts = map(text_of, results[chunk], shown[chunk])
+        yield "\n" + _data_block(f"mt-body-{number}", f"[{','.join(texts)}]")
     yield after
 
 
-def _data_block(name: str, data: object) -> str:
-    return f'<script type="application/json" id="{name}">{_inert_json(data)}</script>'
+def body_text(result: Result, has_transcript: bool) -> str:
+    """Return a result's body as it stands in a data block of the page."""
+    return _inert_json(body(result, has_transcript))
+
+
+def _data_block(name: str, text: str) -> str:
+    return f'<script type="application/json" id="{name}">{text}</script>'
 
 
 def _inert_json(data: object) -> str:
     """Return JSON without markup, by the fast encoder where it can."""
     try:
-        text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = _ENCODE(data)
     except (TypeError, ValueError, RecursionError):  # numbers or nesting that only our own writer takes
         return compact_json(data)
-    # Outside of strings JSON has none of these characters, so they can be escaped in the whole text at once.
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return without_markup(text)
 
 
 @functools.cache
-def _page() -> str:
-    """Return the page without data: template, style and script put together, hashes filled in."""
+def page_frame() -> tuple[str, str]:
+    """Return what stands before and after the data: template, style and script put together, hashes filled in."""
     style = _asset("report.css")
     script = '"use strict";\n(() => {\n' + "\n".join(_asset(f"{name}.js") for name in _SCRIPTS) + "})();\n"
     policy = "; ".join(
@@ -83,7 +98,8 @@ def _page() -> str:
         )
     )
     page = _asset("report.html").replace("@csp@", policy).replace("@style@", style)
-    return page.replace("@script@", script)
+    before, after = page.replace("@script@", script).split("@payload@")
+    return before, after
 
 
 def _hash(text: str) -> str:

@@ -1,30 +1,32 @@
-"""What the HTML report shows, as plain data: an index of all results and their bodies in chunks.
+"""What the HTML report shows, as plain data: an index of all results and one body per result.
 
-Does not make HTML. The index is small and read by the page at once; the bodies are read chunk by chunk when a row is
-shown, so that a report of 10,000 results opens at once. Long texts are cut, and transcripts are left out where a
-report would grow beyond its budget; the journal has everything. Source: spec mindtrial 7.5; field pain 5.
+Does not make HTML or JSON text. The index is small and read by the page at once; the bodies stand in chunks, which are
+read when a row is shown, so that a report of 10,000 results opens at once. Long texts are cut, and transcripts are left
+out where a report would grow beyond its budget; the journal has everything. Source: spec mindtrial 7.5; field pain 5.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from email.utils import format_datetime
+from itertools import accumulate
 from typing import Any
 
 from pytest_mindtrial.core.jsontext import value_text
-from pytest_mindtrial.core.record import Result
+from pytest_mindtrial.core.record import AnswerRecord, ErrorRecord, Result, ValidationRecord
 from pytest_mindtrial.core.values import Kind
 from pytest_mindtrial.core.wire import to_wire
-from pytest_mindtrial.results.costs import candidate_cost, candidate_records
+from pytest_mindtrial.results.costs import candidate_cost, candidate_tokens
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 from pytest_mindtrial.results.json_writer import got_value
 from pytest_mindtrial.results.repeats import Estimate, RepeatSummary, summarize_repeats
 from pytest_mindtrial.results.spending import spending_notes
 from pytest_mindtrial.results.statistics import RunSummary, summarize
 
-__all__ = ["CHUNK_SIZE", "bodies", "index"]
+__all__ = ["CHUNK_SIZE", "MAX_TRANSCRIPTS", "body", "index", "transcript_size", "with_transcript"]
 
 CHUNK_SIZE = 50
 """Results per chunk of bodies."""
@@ -35,38 +37,51 @@ MAX_TEXT = 100_000
 MAX_TRANSCRIPTS = 24_000_000
 """Characters of all transcripts together; the ones beyond are left out."""
 
-_KINDS = tuple(Kind)
-_PARTS_LEFT_OUT = {"raw"}
+_KIND_NUMBERS = {kind: number for number, kind in enumerate(Kind)}
+
+_NOT_IN_ID = re.compile(r"[^A-Za-z0-9_-]")
+
+_PART_NAMES = {
+    kind: tuple(each.name for each in fields(kind) if each.name not in ("content", "expected", "semantic"))
+    for kind in (AnswerRecord, ValidationRecord, ErrorRecord)
+}
+"""Fields of the records in a body that need no form of their own."""
 
 
-class _Names:
+class _Names(dict[str, int]):
     """Numbers texts in the order of their first use."""
 
-    def __init__(self, *names: str) -> None:
-        self._numbers = {name: number for number, name in enumerate(names)}
-
-    def __call__(self, name: str) -> int:
-        return self._numbers.setdefault(name, len(self._numbers))
-
-    def all(self) -> list[str]:
-        return list(self._numbers)
+    def __missing__(self, name: str) -> int:
+        number = self[name] = len(self)
+        return number
 
 
-def index(results: Sequence[Result], evaluation: EvaluationInfo) -> dict[str, Any]:
-    """Return the index: facts, runs with their summaries, names, one short row per result."""
+def index(results: Sequence[Result], evaluation: EvaluationInfo, shown: Sequence[bool] | None = None) -> dict[str, Any]:
+    """Return the index: facts, runs with their summaries, names, one short row per result.
+
+    Args:
+        results: All of them.
+        evaluation: Facts for the head.
+        shown: `with_transcript` of the results; None = found out here.
+    """
     summaries = summarize(results)
+    members: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        members.setdefault((result.provider, result.run), []).append(result)
     runs = {(summary.provider, summary.run): number for number, summary in enumerate(summaries)}
-    tasks, labels = _Names(), _Names("")
+    tasks, labels = _Names(), _Names({"": 0})
     rows = [_row(result, runs[result.provider, result.run], tasks, labels) for result in results]
     return {
         "evaluation": _evaluation(evaluation),
-        "runs": [_run(number, summary, results) for number, summary in enumerate(summaries)],
-        "tasks": tasks.all(),
-        "labels": labels.all(),
+        "runs": [
+            _run(number, summary, members[summary.provider, summary.run]) for number, summary in enumerate(summaries)
+        ],
+        "tasks": list(tasks),
+        "labels": list(labels),
         "rows": rows,
         "ids": row_ids(results),
         "chunk_size": CHUNK_SIZE,
-        "cut": _cut_note(results),
+        "cut": _cut_note(with_transcript(results) if shown is None else shown),
         "repeats": [_repeats(summary) for summary in summarize_repeats(results)],
         "spending": spending_notes(results),
     }
@@ -88,9 +103,8 @@ def _evaluation(evaluation: EvaluationInfo) -> dict[str, Any]:
     }
 
 
-def _run(number: int, summary: RunSummary, results: Sequence[Result]) -> dict[str, Any]:
+def _run(number: int, summary: RunSummary, members: Sequence[Result]) -> dict[str, Any]:
     counts, interval = summary.counts, summary.counts.pass_interval
-    members = [result for result in results if (result.provider, result.run) == (summary.provider, summary.run)]
     configs = (result.run_config for result in members if result.run_config)
     return {
         "number": number,
@@ -136,77 +150,66 @@ def _repeats(summary: RepeatSummary) -> dict[str, Any]:
 
 def _row(result: Result, run: int, tasks: _Names, labels: _Names) -> list[Any]:
     metadata, cost = result.metadata, candidate_cost(result)
-    usages = candidate_records(result)
     return [
         run,
-        tasks(result.task),
-        _KINDS.index(result.kind),
+        tasks[result.task],
+        _KIND_NUMBERS[result.kind],
         result.duration_ns,
-        labels(metadata.suite),
-        labels(metadata.category),
-        labels(metadata.difficulty),
-        [labels(tag) for tag in metadata.tags],
-        _reported(usage.effective_input for usage in usages),
-        _reported(usage.effective_output for usage in usages),
+        labels[metadata.suite],
+        labels[metadata.category],
+        labels[metadata.difficulty],
+        [labels[tag] for tag in metadata.tags],
+        *candidate_tokens(result),
         _tool_calls(result),
         cost.amount,
         int(cost.is_unknown),
-        labels(cost.currency),
+        labels[cost.currency],
         result.repeat,
     ]
 
 
-def _reported(values: Iterable[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
-
-
 def _tool_calls(result: Result) -> int | None:
-    parts = [result.answer, result.error if result.error and not result.error.from_validation else None]
-    totals = [totals.call_count for part in parts if part for totals in part.tool_usage.values()]
-    return sum(totals) if totals else None
+    error = result.error if result.error and not result.error.from_validation else None
+    used = [part.tool_usage for part in (result.answer, error) if part and part.tool_usage]
+    return sum(totals.call_count for usage in used for totals in usage.values()) if used else None
 
 
 def row_ids(results: Sequence[Result]) -> list[str]:
     """Return the address of each row: ``run-<provider>-<run>-<task>``, numbered where that is taken."""
     taken: set[str] = set()
+    numbers: dict[str, int] = {}
     ids = []
     for result in results:
-        base = re.sub(r"[^A-Za-z0-9_-]", "_", f"run-{result.provider}-{result.run}-{result.task}".replace(" ", "-"))
+        base = _NOT_IN_ID.sub("_", f"run-{result.provider}-{result.run}-{result.task}".replace(" ", "-"))
         if result.repeat is not None:
             base += f"-r{result.repeat}"
-        candidate, number = base, 1
+        candidate, number = base, numbers.get(base, 1)
         while candidate in taken:
             number += 1
             candidate = f"{base}-{number}"
+        numbers[base] = number
         taken.add(candidate)
         ids.append(candidate)
     return ids
 
 
-def bodies(results: Sequence[Result]) -> Iterator[list[dict[str, Any]]]:
-    """Yield the bodies in chunks of `CHUNK_SIZE`, in the order of the results; all at once would take much memory."""
-    shown = _with_transcript(results)
-    for start in range(0, len(results), CHUNK_SIZE):
-        chunk = slice(start, start + CHUNK_SIZE)
-        yield [_body(result, is_shown) for result, is_shown in zip(results[chunk], shown[chunk], strict=True)]
+def transcript_size(result: Result) -> int:
+    """Return the characters of a result's transcript as far as a report shows them."""
+    return sum(min(len(str(message.get("text", ""))), MAX_TEXT) for message in result.transcript)
 
 
-def _with_transcript(results: Sequence[Result]) -> list[bool]:
-    left = MAX_TRANSCRIPTS
-    shown = []
-    for result in results:
-        left -= sum(min(len(str(message.get("text", ""))), MAX_TEXT) for message in result.transcript)
-        shown.append(left >= 0)
-    return shown
+def with_transcript(results: Iterable[Result]) -> list[bool]:
+    """Return for each result whether its transcript is within the report's budget."""
+    return [used <= MAX_TRANSCRIPTS for used in accumulate(map(transcript_size, results))]
 
 
-def _cut_note(results: Sequence[Result]) -> str:
-    missing = _with_transcript(results).count(False)
+def _cut_note(shown: Sequence[bool]) -> str:
+    missing = shown.count(False)
     return f"transcripts of the last {missing} results are only in the journal" if missing else ""
 
 
-def _body(result: Result, has_transcript: bool) -> dict[str, Any]:
+def body(result: Result, has_transcript: bool) -> dict[str, Any]:
+    """Return what the page shows of a result when its row is opened."""
     got = got_value(result)
     return {
         "trace_id": result.trace_id,
@@ -218,8 +221,8 @@ def _body(result: Result, has_transcript: bool) -> dict[str, Any]:
         "run_config": value_text(result.run_config) if result.run_config else "",
         "got": None if got is None else _text(got),
         "want": [_text(want) for want in result.want or ()],
-        "answer": _part(result.answer, content=_text, expected=_texts) if result.answer else None,
-        "validation": _validation(result),
+        "answer": _answer(result.answer) if result.answer else None,
+        "validation": _validation(result.validation) if result.validation else None,
         "error": _part(result.error) if result.error else None,
         "requests": [to_wire(request) for request in result.requests],
         "transcript": [_message(message) for message in result.transcript] if has_transcript else [],
@@ -238,51 +241,48 @@ def _origin(result: Result) -> dict[str, Any]:
     return {**facts, "previous": {"kind": previous.kind.value, "reason": _text(reason)}}
 
 
-def _validation(result: Result) -> dict[str, Any] | None:
-    if result.validation is None:
-        return None
-    part = _part(result.validation)
-    semantic = result.validation.semantic
+def _answer(answer: AnswerRecord) -> dict[str, Any]:
+    texts = {"content": _text(answer.content), "expected": [_text(value) for value in answer.expected]}
+    return texts | _part(answer)
+
+
+def _validation(validation: ValidationRecord) -> dict[str, Any]:
+    part, semantic = _part(validation), validation.semantic
     if semantic is not None:
-        verdict = None if semantic.verdict is None else _text(semantic.verdict)
         part["semantic"] = {
             "judge_name": semantic.judge_name,
             "provider": semantic.provider,
             "variant": semantic.variant,
-            "verdict": verdict,
+            "verdict": None if semantic.verdict is None else _text(semantic.verdict),
         }
     return part
 
 
-def _part(record: Any, **forms: Any) -> dict[str, Any]:
-    """Return a record as plain data with cut texts; ``forms`` turn single fields into what the page shows."""
-    data = {name: form(getattr(record, name)) for name, form in forms.items()}
-    for name in record.__dataclass_fields__:
-        value = getattr(record, name)
-        # Fields without content are left out; "permanent" (transient: false) is content.
-        if name not in forms and name != "semantic" and (value or name == "transient"):
-            data[name] = _plain(value)
-    return data
+def _part(record: AnswerRecord | ValidationRecord | ErrorRecord) -> dict[str, Any]:
+    """Return the fields of `_PART_NAMES`, long texts cut; those without content are left out."""
+    wire = to_wire(record)
+    usage = wire["usage"] = dict(wire.get("usage", ()))
+    usage.pop("raw", None)
+    return {
+        name: _cut(value)
+        for name in _PART_NAMES[type(record)]
+        # "permanent" (transient: false) is content, and so is that no tokens were reported.
+        if (value := wire.get(name)) or name in ("transient", "usage")
+    }
 
 
-def _plain(value: Any) -> Any:
-    if hasattr(value, "__dataclass_fields__"):
-        return {key: _plain(item) for key, item in to_wire(value).items() if key not in _PARTS_LEFT_OUT}
+def _cut(value: Any) -> Any:
     if isinstance(value, str):
         return _text(value)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _cut(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_cut(item) for item in value]
     return value
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, str]:
     return {key: _text(message[key]) for key in ("role", "name", "text", "arguments") if message.get(key)}
-
-
-def _texts(values: Iterable[Any]) -> list[str]:
-    return [_text(value) for value in values]
 
 
 def _text(value: Any) -> str:

@@ -49,8 +49,8 @@ def candidate_records(result: Result) -> list[Usage]:
 def candidate_tokens(result: Result) -> tuple[int | None, int | None]:
     """Return the candidate's effective input and output tokens; None where none were reported."""
     records = candidate_records(result)
-    reported_input = [usage.effective_input for usage in records if usage.effective_input is not None]
-    reported_output = [usage.effective_output for usage in records if usage.effective_output is not None]
+    reported_input = [tokens for usage in records if (tokens := usage.effective_input) is not None]
+    reported_output = [tokens for usage in records if (tokens := usage.effective_output) is not None]
     return sum(reported_input) if reported_input else None, sum(reported_output) if reported_output else None
 
 
@@ -88,7 +88,7 @@ def total_cost(costs: Iterable[Spent]) -> Spent:
 
 
 def _priced(records: Iterable[Usage], run_config: Mapping[str, Any] | None) -> Spent:
-    prices = _prices(run_config)
+    prices = _prices(run_config) if run_config else None
     costs = [cost_of(usage, prices) for usage in records]
     if UNKNOWN_COST in costs:
         return _UNKNOWN
@@ -96,8 +96,8 @@ def _priced(records: Iterable[Usage], run_config: Mapping[str, Any] | None) -> S
     return Spent(math.fsum(amounts), prices.currency) if amounts and prices else _NOTHING
 
 
-def _prices(run_config: Mapping[str, Any] | None) -> Pricing | None:
-    recorded = (run_config or {}).get("Pricing")
+def _prices(run_config: Mapping[str, Any]) -> Pricing | None:
+    recorded = run_config.get("Pricing")
     if not isinstance(recorded, Mapping):
         return None
     return Pricing(

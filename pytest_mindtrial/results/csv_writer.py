@@ -9,7 +9,7 @@ Source: spec mindtrial 7.2; design D17.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from pytest_mindtrial.core.durations import round_duration
 from pytest_mindtrial.core.jsontext import pretty_json
@@ -17,7 +17,7 @@ from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.results.answer_text import answer_text
 from pytest_mindtrial.results.json_writer import details_object
 
-__all__ = ["COLUMNS", "csv_line", "neutralise_formula", "write_csv"]
+__all__ = ["COLUMNS", "csv_line", "csv_pieces", "csv_row", "neutralise_formula", "write_csv"]
 
 COLUMNS = (
     "TraceID",
@@ -35,14 +35,29 @@ COLUMNS = (
 )
 
 
-def write_csv(results: Sequence[Result]) -> str:
+def write_csv(results: Iterable[Result]) -> str:
     """Return the table as text with LF line ends.
 
     Args:
         results: In any order; providers are sorted, the order inside a provider stays.
     """
-    ordered = sorted(results, key=lambda result: result.provider)
-    return "".join([csv_line(COLUMNS), *(csv_line(_cells(result)) for result in ordered)])
+    return "".join(csv_pieces(results))
+
+
+def csv_pieces(results: Iterable[Result], row: Callable[[Result], str] | None = None) -> Iterator[str]:
+    """Yield what `write_csv` returns line by line.
+
+    Args:
+        results: As of `write_csv`.
+        row: Returns the `csv_row` of a result; None = makes it.
+    """
+    yield csv_line(COLUMNS)
+    yield from map(row or csv_row, sorted(results, key=lambda result: result.provider))
+
+
+def csv_row(result: Result) -> str:
+    """Return the line of one result."""
+    return csv_line(_cells(result))
 
 
 def _cells(result: Result) -> list[str]:
@@ -68,6 +83,6 @@ def csv_line(cells: Iterable[str]) -> str:
 
 
 def _quoted(cell: str) -> str:
-    if cell == r"\." or cell.startswith((" ", "\t")) or any(mark in cell for mark in ',"\r\n'):
+    if cell == r"\." or cell.startswith((" ", "\t")) or "," in cell or '"' in cell or "\r" in cell or "\n" in cell:
         return '"' + cell.replace('"', '""') + '"'
     return cell

@@ -16,7 +16,7 @@ import json
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -26,14 +26,18 @@ from pytest_mindtrial.core.clock import Clock, SystemClock
 from pytest_mindtrial.core.errors import UserError
 from pytest_mindtrial.core.jsontext import cut_depth
 from pytest_mindtrial.core.record import Result
+from pytest_mindtrial.core.secret import Redactor
 from pytest_mindtrial.core.wire import WIRE_VERSION, to_wire
 from pytest_mindtrial.results.evaluation import EvaluationInfo
-from pytest_mindtrial.results.redaction import is_clean, redacted
+from pytest_mindtrial.results.redaction import clean_text, redacted
 
 __all__ = ["Journal", "wire_line"]
 
 _SYNC_AFTER_NS = 1_000_000_000
 _SYNC_AFTER_LINES = 100
+
+_ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+_NOT_CLEAN = -1
 
 
 class Journal:
@@ -48,7 +52,7 @@ class Journal:
     Args:
         path: The file; parent directories are created.
         evaluation: Facts for the header line.
-        redact: Applied to every text that is written.
+        redact: Applied to every text that is written; may learn secrets meanwhile.
         clock: Source of the time between two syncs.
 
     Raises:
@@ -56,14 +60,12 @@ class Journal:
             file still ends with a complete line.
     """
 
-    def __init__(
-        self, path: Path, evaluation: EvaluationInfo, redact: Callable[[str], str], clock: Clock | None = None
-    ) -> None:
+    def __init__(self, path: Path, evaluation: EvaluationInfo, redact: Redactor, clock: Clock | None = None) -> None:
         self.path = path
         self._redact = redact
         self._clock = clock or SystemClock()
         self._lock = threading.Lock()
-        self._results: dict[str, Result] = {}
+        self._results: dict[str, tuple[Result, int]] = {}  # with the redactor's version at which it was clean
         self._waiting: deque[bytes] = deque()
         self._unsynced = 0
         self._synced_ns = self._clock.monotonic_ns()
@@ -75,7 +77,7 @@ class Journal:
         self._file: int | None = handle
         try:
             self._end_torn_line(handle)
-            self._write(redacted(_header(evaluation), redact))
+            self._write(wire_line(redacted(_header(evaluation), redact)))
         except UserError:
             self._file = None
             os.close(handle)
@@ -83,26 +85,30 @@ class Journal:
 
     def attempt(self, result: Result) -> None:
         """Record a finished attempt."""
-        self._results[result.trace_id] = result
-        self._write({"type": "attempt", "result": self._encode(result)})
+        self._write(_line("attempt", f',"result":{self._encode(result)}'))
 
     def reported(self, result: Result) -> None:
         """Record that the attempt's item was reported; the whole result again only if it changed."""
-        line: dict[str, Any] = {"type": "reported", "trace_id": result.trace_id, "kind": result.kind.value}
-        known = self._results.get(result.trace_id)
-        self._results[result.trace_id] = result
+        known, version = self._results.get(result.trace_id, (None, _NOT_CLEAN))
+        fields = f',"trace_id":{_ENCODE(result.trace_id)},"kind":"{result.kind.value}"'
         if known is result or _is_equal(known, result):
+            self._results[result.trace_id] = (result, version)
             # No lock: whoever reports must not wait for whoever is writing just now.
-            self._waiting.append(wire_line(line))
+            self._waiting.append(_line("reported", fields))
             if len(self._waiting) >= _SYNC_AFTER_LINES or self._file is None:
                 self._write()
         else:
-            self._write(line | {"result": self._encode(result)})
+            self._write(_line("reported", f'{fields},"result":{self._encode(result)}'))
+
+    def is_clean(self, result: Result) -> bool:
+        """Tell whether this very result was written as it is, and no secret was learnt since."""
+        known, version = self._results.get(result.trace_id, (None, _NOT_CLEAN))
+        return known is result and version == self._redact.version
 
     def finished(self, evaluation: EvaluationInfo) -> None:
         """Record that the session ended in good order, complete or not."""
         reason = self._redact(evaluation.incomplete_reason)
-        self._write({"type": "finished", "complete": evaluation.is_complete, "reason": reason})
+        self._write(wire_line({"type": "finished", "complete": evaluation.is_complete, "reason": reason}))
 
     def close(self) -> None:
         """Bring everything to disk and close; a second call does nothing.
@@ -122,17 +128,19 @@ class Journal:
             finally:
                 os.close(handle)
 
-    def _encode(self, result: Result) -> Any:
+    def _encode(self, result: Result) -> str:
+        version = self._redact.version
         try:
             wire = to_wire(result)
         except RecursionError:
             wire = to_wire(_shallow(result))
+        text = clean_text(wire, self._redact)
+        self._results[result.trace_id] = (result, _NOT_CLEAN if text is None else version)
         # Before encoding: a secret with a quotation mark looks different once it is JSON.
-        return wire if is_clean(wire, self._redact) else redacted(cut_depth(wire), self._redact)
+        return _ENCODE(redacted(cut_depth(wire), self._redact)) if text is None else text
 
-    def _write(self, fields: Mapping[str, Any] | None = None) -> None:
+    def _write(self, line: bytes = b"") -> None:
         """Write what waits, and a further line."""
-        line = b"" if fields is None else wire_line(fields)
         with self._lock:
             if self._file is None:
                 raise UserError(f"cannot write the journal {self.path}: it is closed")
@@ -187,7 +195,12 @@ def _is_equal(known: Result | None, result: Result) -> bool:
 
 def wire_line(fields: Mapping[str, Any]) -> bytes:
     """Return one journal line; ASCII, so that lone surrogates and odd line separators cannot break it."""
-    return json.dumps({"v": WIRE_VERSION, **fields}, separators=(",", ":")).encode() + b"\n"
+    return _ENCODE({"v": WIRE_VERSION, **fields}).encode() + b"\n"
+
+
+def _line(kind: str, fields: str) -> bytes:
+    """Return a line whose further fields are JSON already; otherwise as `wire_line`."""
+    return f'{{"v":{WIRE_VERSION},"type":"{kind}"{fields}}}\n'.encode()
 
 
 def _header(evaluation: EvaluationInfo) -> dict[str, Any]:

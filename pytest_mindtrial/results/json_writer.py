@@ -7,12 +7,12 @@ Source: spec mindtrial 7.1; design D8.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from email.utils import format_datetime
 from typing import Any
 
-from pytest_mindtrial.core.jsontext import WrittenJson, pretty_json, sorted_keys, text_lines, value_lines
+from pytest_mindtrial.core.jsontext import pretty_json, sorted_keys, text_lines, value_lines
 from pytest_mindtrial.core.record import (
     AnswerRecord,
     ErrorRecord,
@@ -27,7 +27,17 @@ from pytest_mindtrial.core.record import (
 from pytest_mindtrial.core.values import Kind, Usage
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 
-__all__ = ["SCHEMA_URL", "details_object", "document", "entry_object", "got_value", "want_value", "write_json"]
+__all__ = [
+    "SCHEMA_URL",
+    "details_object",
+    "document",
+    "entry_object",
+    "entry_text",
+    "got_value",
+    "json_pieces",
+    "want_value",
+    "write_json",
+]
 
 SCHEMA_URL = "https://raw.githubusercontent.com/petmal/mindtrial/main/schema/results-v1.schema.json"
 
@@ -61,28 +71,56 @@ def write_json(results: Sequence[Result], evaluation: EvaluationInfo) -> str:
         results: In the order in which they shall appear; providers are sorted, the order inside a provider stays.
         evaluation: Facts for the head of the document.
     """
-    return pretty_json(_document(results, evaluation, _written_entry)) + "\n"
+    return "".join(json_pieces(results, evaluation))
 
 
-def document(results: Sequence[Result], evaluation: EvaluationInfo) -> dict[str, Any]:
+def json_pieces(
+    results: Iterable[Result], evaluation: EvaluationInfo, entry: Callable[[Result], str] | None = None
+) -> Iterator[str]:
+    """Yield what `write_json` returns piece by piece, without ever holding the whole.
+
+    Args:
+        results: As of `write_json`.
+        evaluation: As of `write_json`.
+        entry: Returns the `entry_text` of a result; None = makes it.
+    """
+    entry = entry or entry_text
+    yield pretty_json(_head(evaluation)).removesuffix("\n}") + ',\n  "Results": {'
+    ends = ""
+    for provider, members in _by_provider(results):
+        yield f"{ends}\n    {pretty_json(provider)}: ["
+        comma = ""
+        for result in members:
+            yield f"{comma}\n      {entry(result)}"
+            comma = ","
+        ends = "\n    ],"
+    yield (ends.removesuffix(",") + "\n  " if ends else "") + "}\n}\n"
+
+
+def entry_text(result: Result) -> str:
+    """Return one entry of ``Results`` as it stands in the document, without what precedes it on its first line."""
+    return pretty_json(entry_object(result), depth=_ENTRY_DEPTH)
+
+
+def document(results: Iterable[Result], evaluation: EvaluationInfo) -> dict[str, Any]:
     """Return the document as plain data, keys in writing order."""
-    return _document(results, evaluation, entry_object)
+    by_provider = {provider: [entry_object(each) for each in members] for provider, members in _by_provider(results)}
+    return _head(evaluation) | {"Results": by_provider}
 
 
-def _written_entry(result: Result) -> WrittenJson:
-    return WrittenJson(pretty_json(entry_object(result), depth=_ENTRY_DEPTH))
-
-
-def _document(results: Sequence[Result], evaluation: EvaluationInfo, entry: Callable[[Result], Any]) -> dict[str, Any]:
-    by_provider: dict[str, list[Any]] = {}
+def _by_provider(results: Iterable[Result]) -> list[tuple[str, list[Result]]]:
+    groups: dict[str, list[Result]] = {}
     for result in results:
-        by_provider.setdefault(result.provider, []).append(entry(result))
+        groups.setdefault(result.provider, []).append(result)
+    return sorted(groups.items())
+
+
+def _head(evaluation: EvaluationInfo) -> dict[str, Any]:
     head: dict[str, Any] = {"$schema": SCHEMA_URL, "FormatVersion": 1}
     created = evaluation.created_at
     if isinstance(created, datetime):
         created = format_datetime(created)
-    head |= _present(AppName=evaluation.app_name, AppVersion=evaluation.app_version, CreatedAt=created)
-    return head | {"Results": dict(sorted(by_provider.items()))}
+    return head | _present(AppName=evaluation.app_name, AppVersion=evaluation.app_version, CreatedAt=created)
 
 
 def entry_object(result: Result) -> dict[str, Any]:
@@ -94,13 +132,17 @@ def entry_object(result: Result) -> dict[str, Any]:
         "Provider": result.provider,
         "Run": result.run,
     }
-    entry |= _present(
-        RunConfig=_run_config(result.run_config),
-        Evaluation=_present(Seed=result.evaluation_seed),
-    )
-    entry |= {"Got": sorted_keys(got_value(result)), "Want": sorted_keys(want_value(result))}
-    entry |= _present(TaskMetadata=_metadata(result.metadata))
-    return entry | {"Details": details_object(result), "DurationNS": result.duration_ns}
+    if config := _run_config(result.run_config):
+        entry["RunConfig"] = config
+    if result.evaluation_seed:
+        entry["Evaluation"] = {"Seed": result.evaluation_seed}
+    entry["Got"] = sorted_keys(got_value(result))
+    entry["Want"] = sorted_keys(want_value(result))
+    if metadata := _metadata(result.metadata):
+        entry["TaskMetadata"] = metadata
+    entry["Details"] = details_object(result)
+    entry["DurationNS"] = result.duration_ns
+    return entry
 
 
 def got_value(result: Result) -> Any:
@@ -232,12 +274,16 @@ def _run_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the known keys with a value, in the schema's order; prices of 0 and null parameters are values."""
     if not config:
         return {}
-    known = {key: config.get(key) for key in _RUN_CONFIG_KEYS}
-    retry, pricing = known["RetryPolicy"] or {}, known["Pricing"] or {}
-    known["RetryPolicy"] = _present(**{key: retry.get(key) for key in _RETRY_KEYS})
-    prices = {key: pricing.get(key) for key in _PRICING_KEYS}
-    known["Pricing"] = {key: price for key, price in prices.items() if price not in (None, "")}
-    return _present(**known)
+    out: dict[str, Any] = {}
+    for key in _RUN_CONFIG_KEYS:
+        value = config.get(key)
+        if value and key == "RetryPolicy":
+            value = {name: value[name] for name in _RETRY_KEYS if value.get(name)}
+        elif value and key == "Pricing":
+            value = {name: value[name] for name in _PRICING_KEYS if value.get(name) not in (None, "")}
+        if value:
+            out[key] = value
+    return out
 
 
 def _present(**fields: Any) -> dict[str, Any]:

@@ -9,18 +9,17 @@ Source: design D17; field pain 23.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from pytest_mindtrial.core.jsontext import MAX_DEPTH, cut_depth
+from pytest_mindtrial.core.jsontext import MAX_DEPTH, cut_depth, is_too_deep
 from pytest_mindtrial.core.record import Result
+from pytest_mindtrial.core.secret import Redactor
 from pytest_mindtrial.core.wire import from_wire, to_wire
 
-__all__ = ["is_clean", "redact_results", "redacted"]
+__all__ = ["clean_text", "redact_result", "redact_results", "redacted"]
 
-_ESCAPED = re.compile(r'\\(?:u[0-9a-f]{4}|[\\"bfnrt])')
-_CHARACTERS = {r"\\": "\\", r"\"": '"', r"\b": "\b", r"\f": "\f", r"\n": "\n", r"\r": "\r", r"\t": "\t"}
+_ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 def redacted(value: Any, redact: Callable[[str], str]) -> Any:
@@ -34,36 +33,35 @@ def redacted(value: Any, redact: Callable[[str], str]) -> Any:
     return value
 
 
-def is_clean(wire: Mapping[str, Any], redact: Callable[[str], str]) -> bool:
-    """Tell quickly that plain data hold no secret and are not nested too deeply; False means: look closely.
+def clean_text(wire: Mapping[str, Any], redact: Redactor) -> str | None:
+    """Return plain data as ASCII JSON without spaces when they hold no secret and are not nested too deeply.
 
-    One search in the JSON text instead of one per value, which is what ten thousand results can afford. The text is
-    unescaped first, so that every value stands in it as it is.
+    One search in the text instead of one per value, which is what ten thousand results can afford.
+
+    Returns:
+        The text; None = there may be something to redact or to cut: look closely.
     """
     try:
-        text = json.dumps(wire, ensure_ascii=False)
+        text = _ENCODE(wire)
     except (RecursionError, TypeError, ValueError):
-        return False
-    if text.count("{") + text.count("[") >= MAX_DEPTH:
-        return False
-    if "\\" in text:
-        text = _ESCAPED.sub(_unescaped, text)
-    return redact(text) == text
+        return None
+    if redact.may_be_in(text):
+        return None
+    # As many brackets as that are needed to be too deep, but long answers have them, too.
+    if text.count("{") + text.count("[") >= MAX_DEPTH and is_too_deep(wire):
+        return None
+    return text
 
 
-def _unescaped(match: re.Match[str]) -> str:
-    escape = match[0]
-    return _CHARACTERS.get(escape) or chr(int(escape[2:], 16))
-
-
-def redact_results(results: Iterable[Result], redact: Callable[[str], str]) -> list[Result]:
+def redact_results(results: Iterable[Result], redact: Redactor) -> list[Result]:
     """Return the results as they may be written; those that change come back with lists inside answers as lists."""
-    return [_redact_result(result, redact) for result in results]
+    return [redact_result(result, redact) for result in results]
 
 
-def _redact_result(result: Result, redact: Callable[[str], str]) -> Result:
+def redact_result(result: Result, redact: Redactor) -> Result:
+    """Return one result as it may be written, itself when it holds no secret."""
     wire = to_wire(result)
-    if is_clean(wire, redact):
+    if clean_text(wire, redact) is not None:
         return result
     # The kind decides what the result is; it is ours, never a secret.
     return from_wire(Result, redacted(cut_depth(wire), redact) | {"kind": wire["kind"]})

@@ -8,10 +8,10 @@ instead of a run's own client or a task's own validator is not covered. Source: 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_mindtrial.core.ids import content_digest
 from pytest_mindtrial.suite.files import check_local, local_path
@@ -63,8 +63,7 @@ def _bytes_digest(path: str, modified_ns: int, size_bytes: int) -> str:
     return content_digest(Path(path).read_bytes())
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(NamedTuple):
     """Everything that decides an attempt and its verdict, as digests.
 
     Attributes:

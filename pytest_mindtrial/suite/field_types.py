@@ -6,7 +6,6 @@ Does not read (``suite/decode.py``). Source: spec mindtrial 0.3, 2.3.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema
@@ -45,20 +44,18 @@ class YamlModel(BaseModel):
         validate_by_alias=True,
         arbitrary_types_allowed=True,
         protected_namespaces=(),
+        defer_build=True,  # most models are only parts of others, and need no validator of their own
     )
 
 
-@dataclass(frozen=True)
 class GoDuration:
     """Marks a number of seconds that is written as a Go duration text."""
 
 
-@dataclass(frozen=True)
 class AsSet:
     """Marks a field whose sequence is a set of values, any other node a set of one, and nothing the empty set."""
 
 
-@dataclass(frozen=True)
 class AsWritten:
     """Marks a field that is handed over as a node, because its meaning depends on its neighbours."""
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from pytest_mindtrial.core.errors import ConfigError
@@ -41,8 +40,7 @@ KeySource = Literal["none", "file", "placeholder", "fallback"]
 _PLACEHOLDER = re.compile(r"\{\{\s*\.Env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedKey:
+class ResolvedKey(NamedTuple):
     """A provider's key, if it has one, and where it came from."""
 
     secret: Secret | None

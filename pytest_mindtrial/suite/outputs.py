@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime as dt
 
 from pytest_mindtrial.core.errors import ConfigError
-from pytest_mindtrial.suite.gotemplate import TemplateError
 from pytest_mindtrial.suite.templates import parse_template
 
 __all__ = ["render_path"]
@@ -27,6 +26,8 @@ def render_path(text: str, when: dt.datetime) -> str:
     """
     if "{{" not in text:
         return text
+    from pytest_mindtrial.suite.gotemplate import TemplateError  # costly, and most paths have no placeholder
+
     data = {
         "Year": str(when.year),
         "Month": f"{when.month:02d}",

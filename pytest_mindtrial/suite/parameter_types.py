@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 __all__ = ["Dialect", "Exclusion", "ParameterTable", "Row", "RowKind"]
 
@@ -18,7 +18,7 @@ Dialect = Literal["chat", "responses", "anthropic", "google"]
 RowKind = Literal["bool", "int", "number", "choice", "server-tools"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Row:
     """One parameter of one provider.
 
@@ -64,8 +64,7 @@ class Row:
         return self.values.get(value, value) if self.values else value
 
 
-@dataclass(frozen=True, slots=True)
-class Exclusion:
+class Exclusion(NamedTuple):
     """Two parameters that may not both be set. A boolean written as false counts as not set."""
 
     first: str
@@ -73,7 +72,7 @@ class Exclusion:
     advice: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ParameterTable:
     """All parameters of one provider.
 

@@ -7,8 +7,7 @@ mindtrial 6.2, 2.7; docker 3, 5.3.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_mindtrial.core.errors import Position
 from pytest_mindtrial.core.gonumbers import go_float
@@ -19,8 +18,7 @@ from pytest_mindtrial.suite.suggest import allowed_list, near_match
 __all__ = ["TaskProblem", "check_suite", "check_task_start", "check_tasks"]
 
 
-@dataclass(frozen=True, slots=True)
-class TaskProblem:
+class TaskProblem(NamedTuple):
     """Why a task cannot start.
 
     Attributes:

@@ -16,7 +16,6 @@ from pytest_mindtrial.core.gonumbers import go_json
 from pytest_mindtrial.core.record import Metadata
 from pytest_mindtrial.suite.decode import decode, describe
 from pytest_mindtrial.suite.file_kinds import refuse_other_kind
-from pytest_mindtrial.suite.gotemplate import TemplateError
 from pytest_mindtrial.suite.json_schema import rfc3339_dates
 from pytest_mindtrial.suite.merge import SystemPrompt, file_settings, merge_rules, merge_service_inputs, merge_tools
 from pytest_mindtrial.suite.model import FileRef, Rules, Suite, Task
@@ -226,6 +225,8 @@ class _Builder:
         return text if text is not None and text.strip() else None
 
     def _render(self, template: str, model: TaskModel, report: Any) -> str | None:
+        from pytest_mindtrial.suite.gotemplate import TemplateError  # costly, and few files have a template
+
         try:
             shown = self._printed_format(model)
             return parse_template(template, "system prompt").render({"ResponseResultFormat": shown})

@@ -1,41 +1,22 @@
 """Parses and caches the templates of suite files by their kind.
 
-The language itself is ``suite/gotemplate``. Source: spec mindtrial 3.1.
+The language itself is ``suite/gotemplate``. It is imported when the first text with ``{{`` is parsed: most suites have
+none, and it is a tenth of what a session imports. Source: spec mindtrial 3.1.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pytest_mindtrial.suite.gotemplate import (
-    EXECUTION_FIELDS,
-    EXECUTION_FUNCTIONS,
-    JUDGE_FIELDS,
-    PATH_FIELDS,
-    SERVICE_FIELDS,
-    SYSTEM_FIELDS,
-    VALIDATOR_FIELDS,
-    FieldSpec,
-    Template,
-    TemplateError,
-    parse,
-)
+if TYPE_CHECKING:
+    from pytest_mindtrial.suite.gotemplate import Template
 
 __all__ = ["TemplateKind", "parse_template", "template_problem"]
 
 TemplateKind: TypeAlias = Literal[
     "path", "system prompt", "judge prompt", "service input", "dependency env", "validator"
 ]
-
-_KINDS: dict[str, tuple[FieldSpec, tuple[str, ...]]] = {
-    "path": (PATH_FIELDS, ()),
-    "system prompt": (SYSTEM_FIELDS, ()),
-    "judge prompt": (JUDGE_FIELDS, ()),
-    "service input": (EXECUTION_FIELDS, EXECUTION_FUNCTIONS),
-    "dependency env": (SERVICE_FIELDS, EXECUTION_FUNCTIONS),
-    "validator": (VALIDATOR_FIELDS, EXECUTION_FUNCTIONS),
-}
 
 
 @lru_cache(maxsize=1024)
@@ -45,7 +26,9 @@ def parse_template(text: str, kind: TemplateKind) -> Template:
     Raises:
         TemplateError: Malformed, unsupported, or naming a field this kind does not have.
     """
-    fields, functions = _KINDS[kind]
+    from pytest_mindtrial.suite.gotemplate import KINDS, parse
+
+    fields, functions = KINDS[kind]
     return parse(text, kind=kind, functions=functions, fields=fields)
 
 
@@ -54,6 +37,8 @@ def template_problem(text: str, kind: TemplateKind) -> str | None:
     """Return what is wrong with a template, or None. Text without ``{{`` is always right."""
     if "{{" not in text:
         return None
+    from pytest_mindtrial.suite.gotemplate import TemplateError
+
     try:
         parse_template(text, kind)
     except TemplateError as error:

@@ -6,7 +6,7 @@ Does not open anything (``suite/files.py``). Source: spec mindtrial 2.7 (Go's ``
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import unquote
 
 __all__ = ["FileUri", "parse_uri"]
@@ -16,8 +16,7 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
-@dataclass(frozen=True, slots=True)
-class FileUri:
+class FileUri(NamedTuple):
     """A checked URI.
 
     Attributes:

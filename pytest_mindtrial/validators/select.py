@@ -1,20 +1,21 @@
 """Chooses the validator of a task.
 
-Does not find judges or containers; the caller hands them in. Source: spec mindtrial 5 and 5.5.
+Does not find judges or containers; the caller hands them in, and each kind of validator is imported when the first task
+wants it. Source: spec mindtrial 5 and 5.5.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_mindtrial.core.errors import ConfigError, UnfinishedError
 from pytest_mindtrial.suite.model import Task
 from pytest_mindtrial.validators.base import JudgeAsk, Validator
 from pytest_mindtrial.validators.canonical import canonical, trimmed, unique
-from pytest_mindtrial.validators.custom import CustomValidator, ValidatorProcess
-from pytest_mindtrial.validators.judge import JudgeValidator
-from pytest_mindtrial.validators.schema import SchemaValidator
 from pytest_mindtrial.validators.value import ValueValidator
+
+if TYPE_CHECKING:
+    from pytest_mindtrial.validators.custom import ValidatorProcess
 
 __all__ = ["accepted_form", "choose_validator"]
 
@@ -37,14 +38,22 @@ def choose_validator(task: Task, *, ask: JudgeAsk | None, custom: ValidatorProce
             raise UnfinishedError(
                 f"task {task.name!r} needs the custom validator {rules.custom_validator!r}, but nothing here can run it"
             )
+        from pytest_mindtrial.validators.custom import CustomValidator
+
         return CustomValidator(rules.custom_validator, custom)
     if rules.method == "semantic":
         if ask is None:
             raise ConfigError(
                 f"task {task.name!r} needs the judge {rules.judge.name!r}, but there is none", task.position
             )
+        from pytest_mindtrial.validators.judge import JudgeValidator
+
         return JudgeValidator(ask, rules.judge.prompt)
-    return SchemaValidator() if rules.method == "schema" else ValueValidator()
+    if rules.method == "schema":
+        from pytest_mindtrial.validators.schema import SchemaValidator
+
+        return SchemaValidator()
+    return ValueValidator()
 
 
 def accepted_form(task: Task) -> tuple[Any, ...]:

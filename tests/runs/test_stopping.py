@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -130,3 +131,38 @@ def test_the_collector_is_left_alone_beside_other_tests(project):
     result = project.run_process("tasks.yaml", "test_x.py", "-s", "-p", "no:hypothesispytest")
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["*RUN False*", "SUMMARY 0"])
+
+
+ENABLED = """
+import atexit
+import gc
+
+atexit.register(lambda: print("END", gc.isenabled()))
+
+def pytest_collection_finish():
+    print("COLLECTED", gc.isenabled())
+
+def pytest_runtest_setup():
+    print("SETUP", gc.isenabled())
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("tasks.yaml",), ["COLLECTED False", "SETUP True", "END True"]),
+        (("tasks.yaml", "test_x.py"), ["COLLECTED False", "SETUP True", "END True"]),
+        (("tasks.yaml", "--collect-only"), ["COLLECTED False", "END True"]),
+        (("tasks.yaml", "broken.yaml"), ["COLLECTED False", "END True"]),
+        (("test_x.py",), ["COLLECTED True", "SETUP True", "END True"]),
+    ],
+    ids=["tasks", "mixed", "collect only", "broken", "no tasks"],
+)
+def test_the_collector_pauses_from_the_first_task_file_to_the_first_item(project, arguments, expected):
+    project.suite()
+    project.write("conftest.py", ENABLED)
+    project.write("test_x.py", "def test_x():\n    pass\n")
+    project.write("broken.yaml", "task-config: {tasks: [{}]}\n")
+    result = project.run_process(*arguments, "-s", "-p", "no:hypothesispytest")
+    said = re.findall(r"(?:COLLECTED|SETUP|END) (?:True|False)", result.stdout.str())
+    assert list(dict.fromkeys(said)) == expected

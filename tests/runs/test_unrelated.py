@@ -92,3 +92,39 @@ def test_a_named_yaml_file_that_nobody_wants_is_explained(project):
     result = project.run("other.yaml")
     assert result.ret == 2
     result.stdout.fnmatch_lines(["*other.yaml:1:1*hello*task-config*"])
+
+
+LOADERS = """
+import sys
+
+import pytest
+
+pytest.register_assert_rewrite("pytest_mindtrial")  # as pytest does for what is installed
+
+
+def pytest_unconfigure():
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith("pytest_mindtrial"):
+            print("LOADER", name, type(module.__loader__).__name__)
+"""
+
+
+def loaders(project, *arguments: str) -> dict[str, str]:
+    """Return which loader each of our modules came from."""
+    project.write("conftest.py", LOADERS)
+    output = project.run_process(*arguments).stdout.lines
+    return dict(line.split()[1:] for line in output if line.startswith("LOADER"))
+
+
+def test_modules_imported_for_a_task_file_pass_by_the_rewriting_of_assertions(project):
+    project.suite()
+    found = loaders(project, "tasks.yaml", "-s")
+    for name in ("suite.config", "suite.tasks", "plugin.items", "engine.attempt", "providers.registry"):
+        assert found[f"pytest_mindtrial.{name}"] == "SourceFileLoader", name
+
+
+def test_a_test_module_is_still_rewritten_beside_a_task_file(project):
+    project.suite()
+    project.write("test_x.py", "def test_x():\n    value = 1\n    assert value == 2\n")
+    result = project.run_process("tasks.yaml", "test_x.py")
+    result.stdout.fnmatch_lines(["*assert 1 == 2*"])

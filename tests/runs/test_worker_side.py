@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_mindtrial.core.record import Result
+from pytest_mindtrial.core.secret import Redactor
 from pytest_mindtrial.core.values import Kind
 from pytest_mindtrial.core.wire import from_wire
 from pytest_mindtrial.plugin.recorder import USAGE_ERROR
@@ -86,7 +87,7 @@ def test_a_replacement_uses_what_its_predecessor_finished(project):
     stem = project.path / "out"
     lane = project.path / "out.ab12-lane0.journal.jsonl"
     earlier = Result("T" * 26, Kind.FAILED, "plain", "mock", "one", nodeid="tasks.yaml::plain[mock-one]")
-    journal = Journal(lane, EvaluationInfo(), str)
+    journal = Journal(lane, EvaluationInfo(), Redactor())
     journal.attempt(earlier)
     journal.close()
     worker = Worker(str(stem), slot=0, slots=1)

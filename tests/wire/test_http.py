@@ -423,6 +423,19 @@ def test_https_with_a_trusted_certificate_keeps_the_connection(tls_server: Loopb
     assert tls_server.connections == 1
 
 
+def test_large_bodies_go_through_tls_both_ways(tls_server: Loopback, certificate: Path) -> None:
+    """More than one read into the shared buffer, on several connections at once."""
+    tls_server.respond(lambda seen: Reply(seen.body))
+    context = ssl.create_default_context(cafile=str(certificate))
+    bodies = [bytes([number]) * 1_500_000 for number in range(4)]
+
+    async def work(http: Http) -> list[bytes]:
+        replies = await asyncio.gather(*(http.send(post(tls_server, body)) for body in bodies))
+        return [reply.body for reply in replies]
+
+    assert run(work, tls=context) == bodies
+
+
 def test_an_untrusted_certificate_is_a_permanent_error(tls_server: Loopback) -> None:
     error = failure(tls_server)
     assert (error.cause, error.transient) == ("tls", False)
@@ -530,7 +543,7 @@ def test_bytes_nobody_asked_for_close_an_idle_connection() -> None:
         async def work(http: Http) -> None:
             await http.send(post(server))
             (connections,) = http._pool._idle.values()
-            connections[0].data_received(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
+            connections[0]._take(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
             assert not connections[0].is_open
             await http.send(post(server))
 

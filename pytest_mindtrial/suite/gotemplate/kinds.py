@@ -15,6 +15,7 @@ __all__ = [
     "EXECUTION_FIELDS",
     "EXECUTION_FUNCTIONS",
     "JUDGE_FIELDS",
+    "KINDS",
     "LIST",
     "PATH_FIELDS",
     "SERVICE_FIELDS",
@@ -87,3 +88,13 @@ VALIDATOR_FIELDS: FieldSpec = {
 
 EXECUTION_FUNCTIONS = ("hash", "json")
 """Extra functions of service inputs, dependency environments and custom validators."""
+
+KINDS: Mapping[str, tuple[FieldSpec, tuple[str, ...]]] = {
+    "path": (PATH_FIELDS, ()),
+    "system prompt": (SYSTEM_FIELDS, ()),
+    "judge prompt": (JUDGE_FIELDS, ()),
+    "service input": (EXECUTION_FIELDS, EXECUTION_FUNCTIONS),
+    "dependency env": (SERVICE_FIELDS, EXECUTION_FUNCTIONS),
+    "validator": (VALIDATOR_FIELDS, EXECUTION_FUNCTIONS),
+}
+"""Kind of a template in a suite file, as the user knows it → its fields and extra functions."""

@@ -13,11 +13,13 @@ from pytest_mindtrial.core.jsontext import (
     MAX_DEPTH,
     compact_json,
     cut_depth,
+    is_too_deep,
     pretty_json,
     sorted_keys,
     text_lines,
     value_lines,
     value_text,
+    without_markup,
 )
 
 # Go writes 2^53 … 1e21 as integers with the shortest digits; as Python integers those differ from the float.
@@ -94,6 +96,30 @@ def test_deep_nesting_is_cut_with_a_mark(write: Any) -> None:
 def test_cut_and_sort_stop_at_the_same_depth() -> None:
     assert cut_depth(nested(MAX_DEPTH)) == nested(MAX_DEPTH)
     assert cut_depth(nested(900)) == sorted_keys(nested(900)) != nested(900)
+
+
+@pytest.mark.parametrize("levels", [0, 1, MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1, 900])
+def test_too_deep_is_what_would_be_cut(levels: int) -> None:
+    for value in (nested(levels), {"a": [1, nested(levels)]}, [[]] * 500):
+        assert is_too_deep(value) is (cut_depth(value) != value)
+
+
+@given(JSON_VALUES, st.integers(0, 5))
+def test_indentation_starts_where_the_text_will_stand(value: Any, depth: int) -> None:
+    shifted = pretty_json(value, depth)
+    assert shifted == pretty_json(value).replace("\n", "\n" + "  " * depth)
+
+
+@given(JSON_VALUES)
+def test_pretty_is_what_python_writes_where_both_escape_alike(value: Any) -> None:
+    if not any(isinstance(leaf, float) for leaf in leaves(value)):
+        python = json.dumps(value, indent=2, ensure_ascii=False)
+        assert pretty_json(value) == without_markup(python)
+
+
+def leaves(value: Any) -> list[Any]:
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return [value] if items is None else [leaf for item in items for leaf in leaves(item)]
 
 
 def test_sorting_goes_all_the_way_down_and_keeps_lists() -> None:

@@ -7,7 +7,7 @@ import gc
 
 import pytest
 
-from pytest_mindtrial.plugin.garbage import paused, set_aside
+from pytest_mindtrial.plugin.garbage import Pause, paused, set_aside
 
 
 @pytest.fixture(autouse=True)
@@ -52,3 +52,31 @@ def test_a_user_who_has_set_it_up_is_left_alone(prepare):
     found = gc.isenabled(), gc.get_freeze_count() > 0, gc.get_threshold()
     set_aside()()
     assert (gc.isenabled(), gc.get_freeze_count() > 0, gc.get_threshold()) == found
+
+
+def test_what_lives_can_be_set_aside_in_a_pause_of_ours():
+    gc.enable()
+    pause = Pause()
+    undo = set_aside()
+    assert gc.get_freeze_count() > 0
+    pause.end()
+    undo()
+
+
+def test_a_pause_ends_once():
+    gc.enable()
+    pause = Pause()
+    pause.end()
+    gc.disable()
+    pause.end()
+    assert not gc.isenabled()
+
+
+def test_an_inner_pause_leaves_the_outer_one():
+    gc.enable()
+    outer = Pause()
+    with paused():
+        pass
+    assert not gc.isenabled()
+    outer.end()
+    assert gc.isenabled()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_mindtrial.core.errors import UserError
+from pytest_mindtrial.core.secret import Redactor
 from pytest_mindtrial.plugin.journaling import SessionJournal
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 from pytest_mindtrial.results.journal import Journal
@@ -14,7 +15,7 @@ from tests.support.sample_results import attempt
 
 def test_everything_is_written_and_closing_twice_is_harmless(tmp_path):
     path = tmp_path / "j.jsonl"
-    journal = SessionJournal(path, EvaluationInfo(), str)
+    journal = SessionJournal(path, EvaluationInfo(), Redactor())
     journal.attempt(attempt("a"))
     journal.reported(attempt("a"))
     journal.close(EvaluationInfo())
@@ -26,7 +27,7 @@ def test_everything_is_written_and_closing_twice_is_harmless(tmp_path):
 
 
 def test_the_first_failure_is_kept_and_nothing_more_is_tried(tmp_path, monkeypatch):
-    journal = SessionJournal(tmp_path / "j.jsonl", EvaluationInfo(), str)
+    journal = SessionJournal(tmp_path / "j.jsonl", EvaluationInfo(), Redactor())
     calls: list[str] = []
 
     def fail(self, *arguments):
@@ -43,7 +44,7 @@ def test_the_first_failure_is_kept_and_nothing_more_is_tried(tmp_path, monkeypat
 
 
 def test_a_failure_while_closing_is_a_problem_too(tmp_path, monkeypatch):
-    journal = SessionJournal(tmp_path / "j.jsonl", EvaluationInfo(), str)
+    journal = SessionJournal(tmp_path / "j.jsonl", EvaluationInfo(), Redactor())
 
     def fail(self):
         raise UserError("not on disk")
@@ -56,4 +57,4 @@ def test_a_failure_while_closing_is_a_problem_too(tmp_path, monkeypatch):
 def test_one_that_cannot_be_opened_raises(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot open the journal"):
-        SessionJournal(tmp_path / "file" / "j.jsonl", EvaluationInfo(), str)
+        SessionJournal(tmp_path / "file" / "j.jsonl", EvaluationInfo(), Redactor())

@@ -16,7 +16,9 @@ from pytest_mindtrial.plugin.runner import Runner
 def waiting(future: Future[object], *, is_alive: bool = True, exhausted: str = "") -> object:
     """Wait as a runner does, in a thread, so that a wait without end fails the test instead of stopping it."""
     runner = Runner.__new__(Runner)
-    runner._engine = SimpleNamespace(is_alive=is_alive)  # type: ignore[assignment]
+    early = SimpleNamespace(work=lambda is_due: is_due(), has_work=False)
+    runner._evaluation = SimpleNamespace(early_reports=early)  # type: ignore[assignment]
+    runner._engine = SimpleNamespace(is_alive=is_alive, busy_at=0.0)  # type: ignore[assignment]
     runner._budget = SimpleNamespace(exhausted=exhausted)  # type: ignore[assignment]
     runner.on_wait = lambda: None
     outcome: list[object] = []

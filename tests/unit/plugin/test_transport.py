@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_mindtrial.core.errors import ResultsError
+from pytest_mindtrial.core.secret import Redactor
 from pytest_mindtrial.plugin.transport import MAX_CHARS, Inbox, pack
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 from pytest_mindtrial.results.journal import Journal
@@ -23,7 +24,7 @@ def test_small_results_travel_whole(answer):
 
 def test_large_results_travel_as_a_place_in_the_journal(tmp_path):
     path = tmp_path / "lane.journal.jsonl"
-    journal = Journal(path, EvaluationInfo(), str)
+    journal = Journal(path, EvaluationInfo(), Redactor())
     results = [replace(attempt("t"), trace_id=f"{number:026}", got="y" * MAX_CHARS) for number in range(3)]
     inbox = Inbox()
     for result in results:

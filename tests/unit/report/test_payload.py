@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,9 @@ from pytest_mindtrial.core.jsontext import pretty_json
 from pytest_mindtrial.core.record import AnswerRecord, ErrorRecord, Result, Semantic, ToolUsageRecord, ValidationRecord
 from pytest_mindtrial.core.values import Kind, Usage
 from pytest_mindtrial.report import payload
-from pytest_mindtrial.report.payload import bodies, index, row_ids
+from pytest_mindtrial.report.payload import index, row_ids
 from pytest_mindtrial.results.evaluation import EvaluationInfo
-from tests.golden.results.samples import EVALUATION, awkward, full, many
+from tests.golden.results.samples import EVALUATION, awkward, full
 from tests.support.golden import check_golden
 
 GOLDEN = Path(__file__).parents[2] / "golden/results/files"
@@ -25,9 +26,13 @@ def plain(task: str = "task", kind: Kind = Kind.PASSED) -> Result:
     return Result("T1", kind, task, "p", "r")
 
 
+def bodies(results: Sequence[Result]) -> list[dict[str, Any]]:
+    return list(map(payload.body, results, payload.with_transcript(results)))
+
+
 @pytest.mark.parametrize("name, make", [("empty", list), ("full", full), ("awkward", awkward)])
 def test_golden(name: str, make: Callable[[], list[Result]]) -> None:
-    data = {"index": index(make(), EVALUATION), "bodies": list(bodies(make()))}
+    data = {"index": index(make(), EVALUATION), "bodies": [bodies(make())] if make() else []}
     check_golden(GOLDEN / f"{name}.html-payload.golden", pretty_json(data) + "\n")
 
 
@@ -41,11 +46,6 @@ def test_row_ids_are_unique_addresses() -> None:
     assert row_ids(results) == ["run-p-r-a-b_c", "run-p-r-a-b_c-2", "run-p-r-a-b_c-3", "run-p-r-a-b_c-r2"]
 
 
-def test_bodies_come_in_chunks() -> None:
-    assert [len(chunk) for chunk in bodies(many(120))] == [50, 50, 20]
-    assert list(bodies([])) == []
-
-
 def test_long_texts_are_cut_with_a_mark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(payload, "MAX_TEXT", 10)
     result = replace(
@@ -55,7 +55,7 @@ def test_long_texts_are_cut_with_a_mark(monkeypatch: pytest.MonkeyPatch) -> None
         answer=AnswerRecord("t" * 12, "", "z" * 11),
         transcript=({"role": "user", "text": "w" * 11},),
     )
-    (body,) = next(bodies([result]))
+    (body,) = bodies([result])
     assert body["got"] == "x" * 10 + "\n… (cut: 5 more characters are in the journal)"
     assert all(
         "cut: 1 more" in text for text in (body["want"][0], body["answer"]["content"], body["transcript"][0]["text"])
@@ -66,7 +66,7 @@ def test_long_texts_are_cut_with_a_mark(monkeypatch: pytest.MonkeyPatch) -> None
 def test_transcripts_have_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(payload, "MAX_TRANSCRIPTS", 25)
     results = [replace(plain(), transcript=({"role": "user", "text": "x" * 10},)) for _ in range(4)]
-    assert [len(body["transcript"]) for body in next(bodies(results))] == [1, 1, 0, 0]
+    assert [len(body["transcript"]) for body in bodies(results)] == [1, 1, 0, 0]
     assert index(results, EVALUATION)["cut"] == "transcripts of the last 2 results are only in the journal"
     assert index(results[:2], EVALUATION)["cut"] == ""
 
@@ -91,7 +91,23 @@ def test_bodies_carry_no_raw_provider_objects_and_a_readable_verdict() -> None:
     usage = Usage(1, raw=({"secret": "raw"},))
     validation = ValidationRecord("semantic", usage=usage, semantic=Semantic("j", "p", "v", {"ok": False}))
     result = replace(plain(), answer=AnswerRecord("", "", "x", usage=usage), validation=validation)
-    (body,) = next(bodies([result]))
+    (body,) = bodies([result])
     assert "secret" not in json.dumps(body)
     assert body["validation"]["semantic"]["verdict"] == '{\n  "ok": false\n}'
     assert body["answer"]["usage"] == {"input_tokens": 1}
+
+
+def test_thousands_of_rows_of_one_name_are_numbered_at_once() -> None:
+    ids = row_ids([plain("ä")] * 30_000)  # a search from 2 for each would take minutes
+    assert (ids[0], ids[1], ids[-1]) == ("run-p-r-_", "run-p-r-_-2", "run-p-r-_-30000")
+    assert len(set(ids)) == 30_000
+
+
+def test_numbered_rows_give_way_to_names_that_look_like_them() -> None:
+    assert row_ids([plain("a"), plain("a-2"), plain("a"), plain("a-2"), plain("a")]) == [
+        "run-p-r-a",
+        "run-p-r-a-2",
+        "run-p-r-a-3",
+        "run-p-r-a-2-2",
+        "run-p-r-a-4",
+    ]

@@ -43,7 +43,7 @@ def syncs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture
 def journal(path: Path) -> Iterator[Journal]:
-    with_clock = Journal(path, EVALUATION, str, FakeClock())
+    with_clock = Journal(path, EVALUATION, Redactor(), FakeClock())
     yield with_clock
     with_clock.close()
 
@@ -106,7 +106,7 @@ def test_unfinished_session_reads_as_incomplete(journal: Journal, path: Path) ->
 
 @pytest.mark.parametrize("created", [None, "1985-03-04T22:10:00", "yesterday"])
 def test_any_creation_time_is_kept(path: Path, created: str | None) -> None:
-    Journal(path, EvaluationInfo(created_at=created), str).close()
+    Journal(path, EvaluationInfo(created_at=created), Redactor()).close()
     value = read_journal(path).header.created_at
     assert value == created or (created is not None and str(value).replace(" ", "T") == created)
 
@@ -114,7 +114,7 @@ def test_any_creation_time_is_kept(path: Path, created: str | None) -> None:
 @given(cut=st.integers(1, 400))
 def test_any_cut_of_the_last_line_loses_only_that_line(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
     path = tmp_path_factory.mktemp("cut") / "journal"
-    journal = Journal(path, EVALUATION, str)
+    journal = Journal(path, EVALUATION, Redactor())
     journal.attempt(one("T1"))
     size = path.stat().st_size
     journal.attempt(one("T2", got="x" * 400))
@@ -130,7 +130,7 @@ def test_a_later_session_continues_after_a_torn_line(journal: Journal, path: Pat
     journal.close()
     with path.open("ab") as stream:
         stream.write(b'{"v":1,"type":"attempt","resu')
-    later = Journal(path, INCOMPLETE, str)
+    later = Journal(path, INCOMPLETE, Redactor())
     later.attempt(one("T2"))
     later.close()
     content = read_journal(path)
@@ -203,6 +203,34 @@ def test_secrets_never_reach_the_file(path: Path) -> None:
     assert read_journal(path).results[0].task == "Bearer **********!"
 
 
+def test_what_was_found_clean_is_known_until_a_secret_is_learnt(path: Path) -> None:
+    redact = Redactor()
+    redact.add(Secret("the first key"))
+    journal = Journal(path, EVALUATION, redact)
+    clean, leaky = one("T1"), one("T2", got="it is the first key")
+    assert not journal.is_clean(clean)
+    journal.attempt(clean)
+    journal.attempt(leaky)
+    assert (journal.is_clean(clean), journal.is_clean(leaky)) == (True, False)
+    assert not journal.is_clean(one("T1"))  # equal, but not what was searched
+    equal = one("T1")
+    journal.reported(equal)
+    assert journal.is_clean(equal)
+    journal.reported(one("T1", got="the first key"))
+    assert not journal.is_clean(equal)
+    journal.attempt(clean)
+    redact.add(Secret("another key"))
+    assert not journal.is_clean(clean)
+    journal.close()
+
+
+def test_long_answers_with_many_brackets_are_written_as_they_are(journal: Journal, path: Path) -> None:
+    result = one(got=[[number] for number in range(500)], want=("{[" * 100,))
+    journal.attempt(result)
+    assert journal.is_clean(result)
+    assert read_journal(path).results == (result,)
+
+
 def test_lone_surrogates_huge_payloads_and_line_separators(journal: Journal, path: Path) -> None:
     odd = one(got="\ud800\u2028\n\r\x00" + "x" * 3_000_000)
     journal.attempt(odd)
@@ -222,10 +250,11 @@ def test_a_killed_process_loses_nothing(path: Path) -> None:
     script = (
         "import os, signal, sys, pathlib\n"
         "from pytest_mindtrial.core.record import Result\n"
+        "from pytest_mindtrial.core.secret import Redactor\n"
         "from pytest_mindtrial.core.values import Kind\n"
         "from pytest_mindtrial.results.evaluation import EvaluationInfo\n"
         "from pytest_mindtrial.results.journal import Journal\n"
-        "journal = Journal(pathlib.Path(sys.argv[1]), EvaluationInfo(), str)\n"
+        "journal = Journal(pathlib.Path(sys.argv[1]), EvaluationInfo(), Redactor())\n"
         "for number in range(30):\n"
         "    journal.attempt(Result(str(number), Kind.PASSED, 't', 'p', 'r'))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -238,7 +267,7 @@ def test_a_killed_process_loses_nothing(path: Path) -> None:
 
 def test_syncs_every_hundred_lines_or_second(path: Path, syncs: list[int]) -> None:
     clock = FakeClock()
-    journal = Journal(path, EVALUATION, str, clock)
+    journal = Journal(path, EVALUATION, Redactor(), clock)
     for number in range(98):
         journal.attempt(one(str(number)))
     assert len(syncs) == 0
@@ -298,10 +327,10 @@ def test_full_disk_at_the_start_closes_the_file(path: Path, monkeypatch: pytest.
     monkeypatch.setattr(journal_module.os, "write", write)
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(UserError, match="No space left"):
-        Journal(path, EVALUATION, str)
+        Journal(path, EVALUATION, Redactor())
     path.write_bytes(b"torn")
     with pytest.raises(UserError, match="cannot continue the journal"):
-        Journal(path, EVALUATION, str)
+        Journal(path, EVALUATION, Redactor())
     assert len(os.listdir("/proc/self/fd")) == before
 
 
@@ -317,7 +346,7 @@ def test_failing_sync_on_close(journal: Journal, monkeypatch: pytest.MonkeyPatch
 
 def test_a_place_that_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"cannot open the journal .*: Is a directory"):
-        Journal(tmp_path, EVALUATION, str)
+        Journal(tmp_path, EVALUATION, Redactor())
 
 
 def test_marks_without_a_result_go_out_with_the_next_line(journal: Journal, path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from pytest_mindtrial.core.jsontext import pretty_json
 from pytest_mindtrial.core.record import (
     AnswerRecord,
     ErrorRecord,
@@ -24,7 +26,14 @@ from pytest_mindtrial.core.record import (
 from pytest_mindtrial.core.values import Kind, Usage
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 from pytest_mindtrial.results.json_reader import parse_results_json, read_results_json
-from pytest_mindtrial.results.json_writer import SCHEMA_URL, details_object, document, entry_object, write_json
+from pytest_mindtrial.results.json_writer import (
+    SCHEMA_URL,
+    details_object,
+    document,
+    entry_object,
+    json_pieces,
+    write_json,
+)
 from tests.golden.results.samples import EVALUATION, awkward, full
 
 DATA = Path(__file__).parents[3] / "../shared/data/mindtrial"
@@ -45,6 +54,17 @@ def test_head_of_the_document() -> None:
     }
     assert "CreatedAt" not in document([], EvaluationInfo())
     assert write_json([], EVALUATION).endswith('  "Results": {}\n}\n')
+
+
+@pytest.mark.parametrize("make", [list, full, awkward])
+def test_the_text_is_that_of_the_document(make: Callable[[], list[Result]]) -> None:
+    assert write_json(make(), EVALUATION) == pretty_json(document(make(), EVALUATION)) + "\n"
+
+
+def test_entries_that_were_rendered_before_are_taken() -> None:
+    results = [plain(provider=p, trace_id=t) for p, t in (("b", "1"), ("a", "2"), ("b", "0"))]
+    text = "".join(json_pieces(results, EVALUATION, lambda result: f'"{result.trace_id}"'))
+    assert json.loads(text)["Results"] == {"a": ["2"], "b": ["1", "0"]}
 
 
 def test_providers_are_sorted_and_entries_keep_their_order() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_mindtrial.core.errors import ResultsError
+from pytest_mindtrial.core.secret import Redactor
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 from pytest_mindtrial.results.journal import Journal
 from pytest_mindtrial.results.journal_reader import read_journal
@@ -17,7 +18,7 @@ RESULTS = [replace(attempt(f"t{number}"), trace_id=f"{number:026}") for number i
 
 
 def journal(path, *results, reported=()):
-    writer = Journal(path, EvaluationInfo(seed="s"), str)
+    writer = Journal(path, EvaluationInfo(seed="s"), Redactor())
     for result in results:
         writer.attempt(result)
     for result in reported:

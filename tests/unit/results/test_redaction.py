@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from pytest_mindtrial.results.csv_writer import write_csv
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 from pytest_mindtrial.results.json_writer import write_json
 from pytest_mindtrial.results.log_tables import log_text
-from pytest_mindtrial.results.redaction import is_clean, redact_results, redacted
+from pytest_mindtrial.results.redaction import clean_text, redact_results, redacted
 from tests.golden.results.samples import awkward, full
 
 CANARY = 'canary-"<\\key>&\nü'
@@ -67,17 +68,19 @@ def test_plain_data(redact: Redactor) -> None:
 def test_the_quick_look_sees_every_secret(secret: str) -> None:
     redactor = Redactor()
     redactor.add(Secret(secret))
-    assert not is_clean({"a": [f"x{secret}y"]}, redactor)
-    assert not is_clean({secret: 1}, redactor)
-    assert is_clean({"a": ["else"], "b": 'quo"te\n\\ é'}, redactor)
+    assert clean_text({"a": [f"x{secret}y"]}, redactor) is None
+    assert clean_text({secret: 1}, redactor) is None
+    other = {"a": ["else"], "b": 'quo"te\n\\ é'}
+    assert json.loads(clean_text(other, redactor) or "") == other
 
 
 def test_the_quick_look_leaves_deep_and_odd_values_to_the_slow_one() -> None:
     deep: object = "end"
     for _ in range(150):
         deep = [deep]
-    assert not is_clean({"a": deep}, str)
-    assert not is_clean({"a": object()}, str)
+    assert clean_text({"a": deep}, Redactor()) is None
+    assert clean_text({"a": [["wide"]] * 150}, Redactor()) is not None
+    assert clean_text({"a": object()}, Redactor()) is None
 
 
 def test_clean_results_are_not_copied(redact: Redactor) -> None:
