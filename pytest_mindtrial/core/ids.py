@@ -17,6 +17,7 @@ from typing import Any
 __all__ = ["TraceIds", "content_digest", "new_evaluation_seed"]
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_SHIFTS = range(125, -1, -5)
 
 
 class TraceIds:
@@ -43,7 +44,7 @@ class TraceIds:
             if value <= self._last:
                 value = self._last + 1
             self._last = value
-        return "".join(_CROCKFORD[(value >> shift) & 31] for shift in range(125, -1, -5))
+        return "".join([_CROCKFORD[(value >> shift) & 31] for shift in _SHIFTS])
 
 
 def new_evaluation_seed() -> str:
@@ -53,8 +54,7 @@ def new_evaluation_seed() -> str:
 
 def content_digest(*parts: Any) -> str:
     """Return the SHA-256 hex digest of JSON-able parts; key order does not matter, everything else does."""
-    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=_digestible)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_encode(parts).encode()).hexdigest()
 
 
 def _digestible(value: Any) -> Any:
@@ -65,3 +65,6 @@ def _digestible(value: Any) -> Any:
     if hasattr(value, "isoformat"):
         return value.isoformat()
     raise TypeError(f"cannot digest {type(value).__name__}")
+
+
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_digestible).encode

@@ -85,8 +85,13 @@ class AttemptServices:
     off_loop: Callable[[Callable[[], Any]], Awaitable[Any]] = in_thread
 
 
-async def run_attempt(plan: AttemptPlan, services: AttemptServices) -> Result:
+async def run_attempt(plan: AttemptPlan, services: AttemptServices, trace_id: str = "") -> Result:
     """Make one attempt.
+
+    Args:
+        plan: What to do.
+        services: Collaborators.
+        trace_id: ULID of the result; blank = the plan's.
 
     Returns:
         The result, whatever happened; an unexpected exception becomes an Error with the traceback in its details.
@@ -94,7 +99,7 @@ async def run_attempt(plan: AttemptPlan, services: AttemptServices) -> Result:
     Raises:
         asyncio.CancelledError: The attempt was cancelled; its tools and services are gone.
     """
-    attempt = _Attempt(plan, services)
+    attempt = _Attempt(plan, services, trace_id or plan.trace_id)
     try:
         await attempt.run()
     except BaseException as error:  # the border: also what a user's client raises to end a test
@@ -109,8 +114,9 @@ async def run_attempt(plan: AttemptPlan, services: AttemptServices) -> Result:
 class _Attempt:
     """The state of one attempt; its fields fill as it goes."""
 
-    def __init__(self, plan: AttemptPlan, services: AttemptServices) -> None:
+    def __init__(self, plan: AttemptPlan, services: AttemptServices, trace_id: str) -> None:
         self._plan = plan
+        self._trace_id = trace_id
         self._services = services
         self._started_at = services.clock.now().isoformat()
         self._trail = Trail()
@@ -171,7 +177,7 @@ class _Attempt:
         pricing = plan.run.pricing
         judge_cost = self._judge_cost()
         return Result(
-            trace_id=plan.trace_id,
+            trace_id=self._trace_id,
             kind=self._kind,
             task=plan.task.name,
             provider=plan.provider.name,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_mindtrial.core.errors import ConfigError, SandboxSetupError
@@ -91,10 +91,8 @@ class Attempts:
 
     async def run(self, plan: AttemptPlan) -> Result:
         """Make one attempt; only `asyncio.CancelledError` may escape, also for one the budget did not let begin."""
-        if not plan.trace_id:
-            plan = replace(plan, trace_id=self._settings.trace_ids())
         current_repeat.set(plan.repeat)
-        result = await run_attempt(plan, self._services)
+        result = await run_attempt(plan, self._services, plan.trace_id or self._settings.trace_ids())
         if result.error is not None and result.error.cause == BUDGET_CAUSE and not result.requests:
             raise asyncio.CancelledError
         return result

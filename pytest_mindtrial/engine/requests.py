@@ -11,9 +11,8 @@ remembered. A reply from the cache takes no token, no slot and no money.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -172,9 +171,7 @@ class Policy:
         resent = 0
         while True:
             try:
-                async with self._admitted(weigh) as spending:
-                    tries.sent()
-                    reply = await send()
+                reply, spending = await self._sent(send, tries, weigh)
             except ProviderError as error:
                 tries.failed(error)
                 if is_overload(error):
@@ -194,9 +191,10 @@ class Policy:
         if slot is not None and self._purpose != "judge":
             slot.heard(is_overload=is_overload)
 
-    @contextlib.asynccontextmanager
-    async def _admitted(self, weigh: Callable[[], int] | None) -> AsyncIterator[Spending | None]:
-        """Wait until one try may be sent, mark it as sent, and hold the gate until it is answered."""
+    async def _sent(
+        self, send: Callable[[], Awaitable[Any]], tries: _Tries, weigh: Callable[[], int] | None
+    ) -> tuple[Any, Spending | None]:
+        """Wait until one try may be sent, send it, and hold the gate until it is answered."""
         slot = current_slot.get()
         tokens = self._reserve_now()
         try:
@@ -208,18 +206,31 @@ class Policy:
                     tokens.append(await limit.reserve())
             if slot is not None:
                 await slot.rejoin()
-            async with self._gate or contextlib.nullcontext():
-                spending = await self._set_aside(weigh)
-                for token in tokens:
-                    token.stamp()
-                try:
-                    yield spending
-                except BaseException as error:
-                    if spending is not None:
-                        _settle_failed(spending, error)
-                    raise
+            if self._gate is None:
+                return await self._sent_now(send, tries, weigh, tokens)
+            async with self._gate:
+                return await self._sent_now(send, tries, weigh, tokens)
         finally:
             _give_back(tokens or ())  # a stamped token stays spent
+
+    async def _sent_now(
+        self,
+        send: Callable[[], Awaitable[Any]],
+        tries: _Tries,
+        weigh: Callable[[], int] | None,
+        tokens: Sequence[Token],
+    ) -> tuple[Any, Spending | None]:
+        """Set the money for one try aside and send it; what comes back is still to be settled."""
+        spending = await self._set_aside(weigh) if self._hooks.budget is not None else None
+        for token in tokens:
+            token.stamp()
+        tries.sent()
+        try:
+            return await send(), spending
+        except BaseException as error:
+            if spending is not None:
+                _settle_failed(spending, error)
+            raise
 
     async def _set_aside(self, weigh: Callable[[], int] | None) -> Spending | None:
         """Reserve the money for one try; last of all, so that no money is kept from others while this one waits."""

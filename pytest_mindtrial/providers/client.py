@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from pytest_mindtrial.core.errors import TaskError, UnsupportedError
@@ -81,12 +81,15 @@ class HttpModelClient:
         self.check(prompt)
         mode = output_mode(self._profile, self._run, has_tools=bool(prompt.tools))
         wire = self._dialect.open(self._profile, self._run, prompt, mode=mode, is_vendor_host=self._is_vendor_host)
-        identity = {
+        return HttpConversation(wire, self._transport, self._policy, prompt.response_format, self._identity)
+
+    @cached_property
+    def _identity(self) -> Mapping[str, Any]:
+        return {
             "host": self._transport.address,
             "dialect": f"{self._dialect.name} {REPLY_VERSION}",
             "headers": self._transport.public_headers,
         }
-        return HttpConversation(wire, self._transport, self._policy, prompt.response_format, identity)
 
     def _check_schema(self, prompt: Prompt) -> None:
         schema = prompt.response_format
@@ -114,8 +117,10 @@ def _without_keys(turn: Turn, redact: Callable[[str], str]) -> Turn:
 
     Answers reach terminals, logs, judges and other plugins' reports; this is the one place they all come from.
     """
-    calls = tuple(replace(call, arguments=redact(call.arguments)) for call in turn.tool_calls)
-    parsed = turn.parsed
+    calls, parsed = turn.tool_calls, turn.parsed
+    if not (parsed or calls or turn.commentary or turn.stop_details) and turn.text and redact(turn.text) == turn.text:
+        return turn  # nearly every reply: a text without a key
+    calls = tuple(replace(call, arguments=redact(call.arguments)) for call in calls)
     if parsed is not None and redact(text := json.dumps(parsed, ensure_ascii=False)) != text:
         parsed = json.loads(redact(text))
     return replace(
