@@ -6,13 +6,15 @@ Source: spec providers 1.2; performance 4; design D5.
 
 Why not one httpx client: its pool walks all connections for every request. Measured on two shared cores, CPython 3.11,
 server in another process, zero latency, CPU of the client per request (build, send, read, JSON), at 50 / 200 / 1,000
-connections; one run of 4,000 (httpx: bare prototypes) or 6,000 requests (this module, another sitting) per figure:
+connections; 4,000 (httpx: bare prototypes) or 6,000 requests (the others: `Transport.send`) per run, all in one sitting,
+interleaved, medians of five runs:
 
-=================================================  =====  =====  =====
-httpx transports of 8 connections, used directly   0.59   0.61   0.93 ms
-one httpx transport per connection                 0.52   0.50   0.65 ms
-asyncio protocol and h11 (this module)             0.16   0.16   0.19 ms
-=================================================  =====  =====  =====
+=====================================================  =====  =====  =====
+httpx transports of 8 connections, used directly        0.57   0.68   0.88 ms
+one httpx transport per connection                      0.49   0.53   0.57 ms
+asyncio protocol and h11 (what stood here before)       0.18   0.18   0.18 ms
+asyncio protocol and ``_http_parser`` (this module)     0.05   0.05   0.06 ms
+=====================================================  =====  =====  =====
 
 httpx is used where it is stronger: when ``HTTPS_PROXY``, ``HTTP_PROXY`` or ``ALL_PROXY`` applies to a host and
 ``NO_PROXY`` does not, the request goes through one-connection httpx transports, which know proxies.
