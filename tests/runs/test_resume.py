@@ -182,7 +182,7 @@ def test_two_workers_take_over_what_is_finished_and_share_the_cache(project):
 
 
 def test_killed_twenty_times_every_finished_attempt_is_used_again_and_none_is_made_twice(project):
-    count, dice = 240, random.Random(20)
+    count, dice = 480, random.Random(20)  # more than twenty sessions make before they are killed
     project.mock({"behaviour": "perfect", "delay": "10ms"}, tasks(count))
     journal = project.path / JOURNAL
     with Sessions(project) as sessions:
