@@ -6,8 +6,8 @@ Source: spec providers 1.2; performance 4; design D5.
 
 Why not one httpx client: its pool walks all connections for every request. Measured on two shared cores, CPython 3.11,
 server in another process, zero latency, CPU of the client per request (build, send, read, JSON), at 50 / 200 / 1,000
-connections; 4,000 (httpx: bare prototypes) or 6,000 requests (the others: `Transport.send`) per run, all in one sitting,
-interleaved, medians of five runs:
+connections; 4,000 (httpx: bare prototypes) or 6,000 requests (the others: `Transport.send`) per run; medians of five
+runs, interleaved, all in one sitting:
 
 =====================================================  =====  =====  =====
 httpx transports of 8 connections, used directly        0.57   0.68   0.88 ms
