@@ -23,7 +23,6 @@ class Outputs:
     """
 
     def __init__(self, evaluation: Evaluation) -> None:
-        from pytest_mindtrial.results.lane_journals import lane_suffix
         from pytest_mindtrial.suite.outputs import render_path
 
         settings = evaluation.settings
@@ -36,7 +35,11 @@ class Outputs:
         if "stem" in worker:
             self.stem = Path(worker["stem"])
             self.directory = self.stem.parent
-        self._journal_suffix = lane_suffix(worker["session"], worker["slot"]) if worker else ".journal.jsonl"
+        self._journal_suffix = ".journal.jsonl"
+        if worker:
+            from pytest_mindtrial.results.lane_journals import lane_suffix
+
+            self._journal_suffix = lane_suffix(worker["session"], worker["slot"])
 
     @property
     def journal(self) -> Path:
