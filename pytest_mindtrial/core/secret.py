@@ -5,6 +5,7 @@ Does not encrypt; it makes accidental printing, formatting, pickling and seriali
 
 from __future__ import annotations
 
+import threading
 from json.encoder import encode_basestring_ascii
 from typing import NoReturn
 
@@ -53,6 +54,7 @@ class Redactor:
     def __init__(self) -> None:
         self._values: tuple[str, ...] = ()
         self._in_json: tuple[str, ...] = ()
+        self._lock = threading.Lock()
 
     @property
     def version(self) -> int:
@@ -62,11 +64,12 @@ class Redactor:
     def add(self, secret: Secret) -> None:
         """Learn a secret."""
         value = secret.reveal()
-        if len(value) >= 6 and value not in self._values:
-            # New tuples, because other threads may be going through the old ones; the longest first, so that a secret
-            # that contains another one is masked whole.
-            self._in_json = (*self._in_json, encode_basestring_ascii(value)[1:-1])
-            self._values = tuple(sorted((*self._values, value), key=len, reverse=True))
+        with self._lock:
+            if len(value) >= 6 and value not in self._values:
+                # New tuples, because other threads may be going through the old ones. The longest first, so that a
+                # secret that contains another one is masked whole; what `version` counts comes last.
+                self._in_json = (*self._in_json, encode_basestring_ascii(value)[1:-1])
+                self._values = tuple(sorted((*self._values, value), key=len, reverse=True))
 
     def __call__(self, text: str) -> str:
         """Return the text with every known secret masked."""
