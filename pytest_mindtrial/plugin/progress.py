@@ -244,7 +244,7 @@ def _register(evaluation: Evaluation, runner: Runner, reporter: Any) -> Progress
     config = evaluation.pytest_config
     display = _display(config, reporter)
     progress = Progress(runner.engine.status, runner.attempts_to_make(), display, is_verbose=config.option.verbose > 0)
-    runner.on_wait = progress.tick
+    runner.waiting.on_tick = progress.tick
     config.pluginmanager.register(progress, "mindtrial-progress")
     return progress
 

@@ -6,7 +6,6 @@ waits for its own attempt (design D3, spec pytest 3). Does not decide outcomes a
 
 from __future__ import annotations
 
-import concurrent.futures
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Mapping
@@ -25,12 +24,12 @@ from pytest_mindtrial.engine.engine import Engine
 from pytest_mindtrial.engine.plan import AttemptPlan, ToolExecutor
 from pytest_mindtrial.plugin.assembly import attempt_settings, response_cache
 from pytest_mindtrial.plugin.budgeting import BudgetHooks, spending_limit
-from pytest_mindtrial.plugin.giving_way import BURST_S, give_way, is_in_burst
 from pytest_mindtrial.plugin.hook_calls import client_of_hook, validator_of_hook
 from pytest_mindtrial.plugin.journaling import SessionJournal
 from pytest_mindtrial.plugin.outputs import Outputs
 from pytest_mindtrial.plugin.preflight import sandbox_problems
 from pytest_mindtrial.plugin.regrading import Regrading
+from pytest_mindtrial.plugin.waiting import Waiting
 
 if TYPE_CHECKING:
     from pytest_mindtrial.engine.budget import SpendingLimit
@@ -49,7 +48,6 @@ T = TypeVar("T")
 _DECIDED_BY_PYTEST = frozenset(("skip", "skipif", "xfail"))
 """Markers that may keep pytest from running an item at all."""
 
-_WAIT_SLICE_S = 0.2
 _CLOSE_TIMEOUT_S = 1.5
 
 
@@ -64,6 +62,7 @@ class Runner:
     Attributes:
         watcher: Called with every finished attempt, in the engine's thread; must not block.
         redactor: Learns every key that is resolved.
+        waiting: How pytest's thread waits; there is one as soon as there is an engine.
 
     Invariant: the look-ahead starts no more attempts than `Engine.room` allows; under
     ``-x``/``--maxfail`` none is started further than ``concurrency`` items ahead of the one being reported.
@@ -83,7 +82,6 @@ class Runner:
         self._running_ahead: dict[str, LaneKey] = {}
         self._is_closed = False
         self.inline_reasons: set[str] = set()
-        self.on_wait: Callable[[], None] = lambda: None
         self.watcher: Callable[[Result], None] | None = None
         self.outputs = Outputs(evaluation)
         self.redactor = Redactor()
@@ -118,6 +116,7 @@ class Runner:
                 client_hook=partial(client_of_hook, evaluation.pytest_config.hook),
                 validator_hook=partial(validator_of_hook, evaluation.pytest_config.hook),
             )
+            self.waiting = Waiting(self._engine, evaluation.early_reports, lambda: self.exhausted)
             problems = sandbox_problems(self._engine, self._to_run())
             if problems:
                 raise ConfigError("\n".join(problems))
@@ -234,8 +233,8 @@ class Runner:
             future = self._futures.pop(item.nodeid, None)
         if future is None:
             return self.run_now(self.plan_of(item))
-        result: Result = self._wait(future)
-        give_way(self.engine)
+        result: Result = self.waiting.result(future)
+        self.waiting.give_way()
         return result
 
     def is_ahead(self, item: TaskItem) -> bool:
@@ -250,7 +249,7 @@ class Runner:
         result = self._known.get(item.nodeid)
         if result is None:
             try:
-                result = self._wait(self._futures[item.nodeid])
+                result = self.waiting.result(self._futures[item.nodeid])
             except (Exception, pytest.skip.Exception):
                 return None
         if result.kind is not Kind.PASSED:
@@ -260,7 +259,7 @@ class Runner:
     def run_now(self, plan: AttemptPlan) -> Result:
         """Make one attempt, or judge its stored answer, and wait for it."""
         future = self.engine.submit(plan) if self._regrading is None else self._regrade(plan)
-        result: Result = self._wait(future)
+        result: Result = self.waiting.result(future)
         return result
 
     def _regrade(self, plan: AttemptPlan) -> Future[Result]:
@@ -283,8 +282,7 @@ class Runner:
             future = self._futures.get(item.nodeid)
         if future is None:
             return not self._budget.exhausted
-        while not future.done() and self.engine.is_alive:
-            concurrent.futures.wait([future], _WAIT_SLICE_S)
+        self.waiting.until_done(future)
         return not (future.cancelled() and self._budget.exhausted)
 
     @property
@@ -324,33 +322,11 @@ class Runner:
         """Run a coroutine function in the engine's loop and wait for it; an interruption of the wait cancels it."""
         future = self.engine.run(make)
         try:
-            value: T = self._wait(future)
+            value: T = self.waiting.result(future)
         except BaseException:
             future.cancel()
             raise
         return value
-
-    def _wait(self, future: Future[Any]) -> Any:
-        early = self._evaluation.early_reports
-        while True:
-            early.work(lambda: future.done() or is_in_burst(self.engine))
-            try:
-                # Not result(timeout): its TimeoutError could not be told from one that a validator raised. And not
-                # concurrent.futures.wait, which does not end for a future that was cancelled before it began.
-                error = future.exception(BURST_S if early.has_work else _WAIT_SLICE_S)
-            except concurrent.futures.CancelledError:
-                if not self.exhausted:
-                    raise
-                # An item with fixtures of its own, which was let begin before the budget was used up.
-                pytest.skip(f"not run: {self.exhausted}")
-            except TimeoutError:
-                self.on_wait()
-                if (self._engine is None or not self._engine.is_alive) and not future.done():
-                    raise InternalError("the engine's thread has ended; this attempt has no result") from None
-            else:
-                if error is not None:
-                    raise error
-                return future.result()
 
     # Finishing
 
