@@ -89,7 +89,7 @@ class ShortProtocol:
             return None
         hook = item.ihook
         hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        start = time.time()
+        began = time.time(), time.perf_counter()
         os.environ[_CURRENT_TEST] = f"{item.nodeid} (setup)".replace("\x00", "(null)")
         result = self._runner.passed_ahead(item)
         os.environ.pop(_CURRENT_TEST, None)
@@ -97,17 +97,23 @@ class ShortProtocol:
             self._phases(item, nextitem=nextitem)
         else:
             item.result = result
-            for report in _passed_reports(item, start):
+            for report in _passed_reports(item, *began):
                 hook.pytest_runtest_logreport(report=report)
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
 
 
-def _passed_reports(item: TaskItem, start: float) -> list[pytest.TestReport]:
-    """Return what pytest's own phases would have reported of a passed item."""
+def _passed_reports(item: TaskItem, start: float, ticks: float) -> list[pytest.TestReport]:
+    """Return what pytest's own phases would have reported of a passed item.
+
+    Args:
+        item: With its result.
+        start: Wall time at which its setup began; for stamps only, because the clock may be set meanwhile.
+        ticks: The same instant by `time.perf_counter`.
+    """
     reports = []
     for when in _PHASES:
-        stop = time.time()
+        now = time.perf_counter()
         report = pytest.TestReport(
             nodeid=item.nodeid,
             location=item.location,
@@ -115,12 +121,12 @@ def _passed_reports(item: TaskItem, start: float) -> list[pytest.TestReport]:
             outcome="passed",
             longrepr=None,
             when=when,
-            duration=stop - start,
+            duration=now - ticks,
             start=start,
-            stop=stop,
+            stop=start + (now - ticks),
         )
         add_result(item, report)
         add_properties(item, report)
         reports.append(report)
-        start = stop
+        start, ticks = report.stop, now
     return reports

@@ -77,11 +77,16 @@ def test_a_wall_clock_that_jumps_back_changes_nothing(project):
         "conftest.py",
         """
         import itertools, time
-        real, jumps = time.time, itertools.count()
+        real, real_ns, jumps = time.time, time.time_ns, itertools.count()
         time.time = lambda: real() - 3600 * (next(jumps) % 7)
         time.time_ns = lambda: int(time.time() * 1e9)
+
+        def pytest_unconfigure():
+            time.time, time.time_ns = real, real_ns
         """,
     )
-    project.run_workers("tasks.yaml", "--mt-concurrency=5").assert_outcomes(passed=40)
+    result = project.run_workers("tasks.yaml", "--mt-concurrency=5", "--durations=0", "--durations-min=60")
+    result.assert_outcomes(passed=40)
+    assert "tasks.yaml::" not in result.stdout.str().partition("slowest durations")[2]
     assert all(0 < entry["DurationNS"] < 5e9 for entry in project.entries())
     assert len({entry["TraceID"] for entry in project.entries()}) == 40
