@@ -15,10 +15,9 @@ from pytest_mindtrial.core.ids import TraceIds
 from pytest_mindtrial.core.pricing import Prices
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.engine.attempt import AttemptServices, SessionSource, run_attempt
-from pytest_mindtrial.engine.budget import BUDGET_CAUSE
 from pytest_mindtrial.engine.clients import Clients, ClientSettings
 from pytest_mindtrial.engine.plan import AttemptPlan, Feedback, FileSource, Sandbox, SandboxSession
-from pytest_mindtrial.engine.requests import current_repeat
+from pytest_mindtrial.engine.requests import BUDGET_CAUSE, current_repeat
 from pytest_mindtrial.engine.run_config import run_config
 from pytest_mindtrial.providers.base import ToolDefinition
 from pytest_mindtrial.suite.files import FileStore

@@ -15,12 +15,10 @@ from pytest_mindtrial.core.errors import ProviderError
 from pytest_mindtrial.core.pricing import NoCost, Prices, cost_of
 from pytest_mindtrial.core.values import Usage
 from pytest_mindtrial.engine.estimate import TokenEstimate, max_output_tokens
+from pytest_mindtrial.engine.requests import BUDGET_CAUSE
 from pytest_mindtrial.suite.model import Run
 
-__all__ = ["BUDGET_CAUSE", "Reservation", "SpendingLimit"]
-
-BUDGET_CAUSE = "budget"
-"""Cause word of the error of a request that was not sent for want of money."""
+__all__ = ["Reservation", "SpendingLimit"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,10 +27,13 @@ from pytest_mindtrial.engine.slots import current_slot
 from pytest_mindtrial.providers.base import ReplyFacts
 from pytest_mindtrial.suite.model import RetryPolicy, Run
 
-__all__ = ["Budget", "Policy", "PolicyHooks", "ReplyCache", "Spending", "current_repeat"]
+__all__ = ["BUDGET_CAUSE", "Budget", "Policy", "PolicyHooks", "ReplyCache", "Spending", "current_repeat"]
 
 current_repeat: ContextVar[int | None] = ContextVar("mindtrial_repeat", default=None)
 """Repeat index of the attempt whose task is running; part of the identity of its requests and of its judge's."""
+
+BUDGET_CAUSE = "budget"
+"""Cause word of the error of a request that was not sent for want of money."""
 
 LONGEST_WAIT_S = 900.0
 """A service that asks for a longer wait has a daily limit: the error is reported at once. Also the longest back-off."""

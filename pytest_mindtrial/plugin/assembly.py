@@ -5,6 +5,7 @@ Does not start anything. Source: design 3; spec mindtrial 2.7.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 from pytest_mindtrial.core.errors import TransportError
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
     from pytest_mindtrial.engine.budget import SpendingLimit
     from pytest_mindtrial.engine.cache import CacheMode, ResponseCache
     from pytest_mindtrial.plugin.evaluation import Evaluation
+    from pytest_mindtrial.plugin.items import TaskItem
     from pytest_mindtrial.plugin.options import Settings
     from pytest_mindtrial.sandbox.hub import SandboxHub
     from pytest_mindtrial.suite.model import Config
 
-__all__ = ["attempt_settings", "response_cache"]
+__all__ = ["attempt_settings", "response_cache", "spending_limit"]
 
 
 def response_cache(settings: Settings, redactor: Redactor) -> ResponseCache | None:
@@ -36,6 +38,19 @@ def response_cache(settings: Settings, redactor: Redactor) -> ResponseCache | No
     from pytest_mindtrial.engine.cache import ResponseCache
 
     return ResponseCache(settings.cache, cast("CacheMode", settings.cache_mode), redactor)
+
+
+def spending_limit(settings: Settings, items: Iterable[TaskItem]) -> SpendingLimit | None:
+    """Return the limit that ``--mt-max-cost`` and ``--mt-max-tokens`` ask for, or None; see ``plugin/budgeting.py``.
+
+    Raises:
+        pytest.UsageError: The amount is none, or runs have no prices or prices in another currency.
+    """
+    if settings.max_cost is None and settings.max_tokens is None:
+        return None
+    from pytest_mindtrial.plugin.budgeting import spending_limit
+
+    return spending_limit(settings, items)
 
 
 def attempt_settings(

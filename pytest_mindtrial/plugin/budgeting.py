@@ -26,8 +26,8 @@ _AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*([A-Za-z]{3})?\s*")
 _FREE = frozenset(("mock", "local"))
 
 
-def spending_limit(settings: Settings, items: Iterable[TaskItem]) -> SpendingLimit | None:
-    """Return the limit that the options ask for, or None.
+def spending_limit(settings: Settings, items: Iterable[TaskItem]) -> SpendingLimit:
+    """Return the limit that the options ask for; at least one of them is given.
 
     Args:
         settings: The effective options.
@@ -36,8 +36,6 @@ def spending_limit(settings: Settings, items: Iterable[TaskItem]) -> SpendingLim
     Raises:
         pytest.UsageError: The amount is none, or runs have no prices or prices in another currency.
     """
-    if settings.max_cost is None and settings.max_tokens is None:
-        return None
     amount, currency = None, ""
     if settings.max_cost is not None:
         amount, currency = _amount(settings.max_cost)

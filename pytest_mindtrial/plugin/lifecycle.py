@@ -13,11 +13,10 @@ import pytest
 from pytest_mindtrial.plugin._compat import log_handlers
 from pytest_mindtrial.plugin.garbage import paused, set_aside
 from pytest_mindtrial.plugin.items import TaskItem
-from pytest_mindtrial.plugin.progress import start_progress
-from pytest_mindtrial.plugin.reporting import WrittenReports, write_reports
 
 if TYPE_CHECKING:
     from pytest_mindtrial.plugin.evaluation import Evaluation
+    from pytest_mindtrial.plugin.reporting import WrittenReports
 
 __all__ = ["finish", "separate_logs", "start"]
 
@@ -60,6 +59,8 @@ def start(evaluation: Evaluation, session: pytest.Session) -> bool | None:
     evaluation.expected = len({item.nodeid for item in items})
     if len(items) == len(session.items):  # other tests may look at what the collector knows
         evaluation.collect_again = set_aside()
+    from pytest_mindtrial.plugin.progress import start_progress  # the first requests are under way by now
+
     start_progress(evaluation)
     return None
 
@@ -81,6 +82,8 @@ def finish(evaluation: Evaluation, session: pytest.Session, exitstatus: int, int
         evaluation.controller.sort(evaluation.results)
     if evaluation.is_worker or not (evaluation.results or evaluation.expected):
         return None
+    from pytest_mindtrial.plugin.reporting import write_reports
+
     with paused():
         return write_reports(evaluation, reason)
 

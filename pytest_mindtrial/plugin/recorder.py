@@ -103,8 +103,8 @@ class Recorder:
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
         """Spare pytest's last collections of garbage the walk over thousands of items."""
-        evaluation = self._config.stash.get(EVALUATION, None)
-        if evaluation is not None and evaluation.runner is not None:
+        evaluation = active_evaluation(self._config)
+        if evaluation is not None:
             from pytest_mindtrial.plugin.garbage import set_aside
 
             evaluation.at_end.append(set_aside())

@@ -22,13 +22,11 @@ from pytest_mindtrial.core.secret import Redactor
 from pytest_mindtrial.core.values import Kind
 from pytest_mindtrial.engine.engine import Engine
 from pytest_mindtrial.engine.plan import AttemptPlan, ToolExecutor
-from pytest_mindtrial.plugin.assembly import attempt_settings, response_cache
-from pytest_mindtrial.plugin.budgeting import BudgetHooks, spending_limit
+from pytest_mindtrial.plugin.assembly import attempt_settings, response_cache, spending_limit
 from pytest_mindtrial.plugin.hook_calls import client_of_hook, validator_of_hook
 from pytest_mindtrial.plugin.journaling import SessionJournal
 from pytest_mindtrial.plugin.outputs import Outputs
 from pytest_mindtrial.plugin.preflight import sandbox_problems
-from pytest_mindtrial.plugin.regrading import Regrading
 from pytest_mindtrial.plugin.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
     from pytest_mindtrial.engine.tickets import LaneKey
     from pytest_mindtrial.plugin.evaluation import Evaluation
     from pytest_mindtrial.plugin.items import TaskItem
+    from pytest_mindtrial.plugin.regrading import Regrading
     from pytest_mindtrial.results.evaluation import EvaluationInfo
     from pytest_mindtrial.suite.model import Provider, Run, Task
     from pytest_mindtrial.validators.base import Candidate, Validator, Verdict
@@ -124,9 +123,13 @@ class Runner:
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
         if settings.regrade is not None:
+            from pytest_mindtrial.plugin.regrading import Regrading
+
             self._regrading = Regrading(evaluation, self._items, self._engine.attempts)
         if self._budget is not None:
             self._budget.on_exhausted = lambda reason: self.engine.cancel_pending()
+            from pytest_mindtrial.plugin.budgeting import BudgetHooks
+
             evaluation.pytest_config.pluginmanager.register(BudgetHooks(evaluation), "mindtrial-budget")
         if resume is not None and not resume.continues(self.outputs.journal):
             for result in self._known.values():
