@@ -67,6 +67,7 @@ class Evaluation:
         controller: Stands in for the runner where xdist's workers have it.
         final_info: The facts at the end of the session; None before.
         at_end: What is to be undone when the session is over.
+        is_alone: True when the session holds no other tests, which may look at what the collector knows.
         collect_again: Gives the garbage collector back what the run loop set aside.
     """
 
@@ -85,6 +86,7 @@ class Evaluation:
         self.final_info: EvaluationInfo | None = None
         self.notes: list[str] = []
         self.at_end: list[Callable[[], None]] = []
+        self.is_alone = False
         self.collect_again: Callable[[], None] = lambda: None
         self.task_count = 0
         self.run_count = 0
@@ -134,9 +136,10 @@ class Evaluation:
     def pause_collector(self) -> None:
         """Pause the garbage collector until the run loop begins; called for every task file."""
         if self._pause is None:
-            from pytest_mindtrial.plugin.garbage import Pause
+            from pytest_mindtrial.plugin.garbage import Pause, python_exit
 
             self._pause = Pause()
+            python_exit.watch()
             self.at_end.append(self._pause.end)  # for sessions that end before
             self.pytest_config.pluginmanager.register(self._pause, "mindtrial-pause")
 

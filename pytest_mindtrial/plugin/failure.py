@@ -92,7 +92,8 @@ def failure_text(item: TaskItem, result: Result, style: str) -> FailureText:
     else:
         lines += _failed_block(result) if result.kind is Kind.FAILED else _error_block(result)
         lines += ["", f"task:  {item.place}", f"rerun: {_rerun(item)}"]
-    return FailureText(lines, str(path), line + 1)
+    keeper = item.evaluation.keeper
+    return FailureText([keeper.redact(text) for text in lines] if keeper else lines, str(path), line + 1)
 
 
 def _inert(text: str) -> str:

@@ -5,21 +5,23 @@ The collector is therefore off from the first task file until the run loop start
 modules) is set aside until the run loop ends, and the collector, on again, looks at the rest less often. A user who has
 set it up differently and sessions without task files are left alone; sessions with other tests set nothing aside. The
 hooks at the session's end see an ordinary collector, because plugins ask it who refers to what (hypothesis does); only
-pytest's own last collections are spared the walk again.
+pytest's own last collections, and Python's at its exit, are spared the walk again.
 Does not change when objects without cycles are freed.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
+import io
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["Pause", "paused", "set_aside"]
+__all__ = ["Pause", "paused", "python_exit", "set_aside"]
 
 _ALLOCATIONS = 20_000
 """New objects that are awaited before the youngest are looked at; Python's own number is 700."""
@@ -79,3 +81,44 @@ def set_aside() -> Callable[[], None]:
         gc.unfreeze()
 
     return undo
+
+
+_WRITTEN_AT_EXIT = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
+
+
+class _Exit:
+    """Python's own end, as the process will see it."""
+
+    def __init__(self) -> None:
+        self.is_watched = False
+        self.is_spared = False
+
+    def watch(self) -> None:
+        """Be called at exit, after whoever asks for the same later; a second call does nothing."""
+        if not self.is_watched:
+            self.is_watched = True
+            atexit.register(self._leave)
+
+    def spare(self) -> None:
+        """Let Python end without walking and freeing every object there is.
+
+        It would take longer than all reports of a session: 0.2 s with 1,000 items, 2 s with 10,000. Files that are
+        still open are written, as they would be; finalizers of other objects, which Python does not promise to call at
+        its exit, are not called.
+        """
+        self.is_spared = True
+
+    def _leave(self) -> None:
+        if not self.is_spared:
+            return
+        gc.unfreeze()  # what is set aside is not listed
+        objects = gc.get_objects()
+        kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, _WRITTEN_AT_EXIT)}
+        for each in objects:
+            if type(each) in kinds:  # five times as fast as isinstance, among a million objects
+                with contextlib.suppress(OSError, ValueError):  # closed, detached, or nobody reads any more
+                    each.flush()
+        gc.freeze()
+
+
+python_exit = _Exit()

@@ -42,6 +42,7 @@ def start(evaluation: Evaluation, session: pytest.Session) -> bool | None:
     """
     option = session.config.option
     items = [item for item in session.items if isinstance(item, TaskItem)]
+    evaluation.is_alone = len(items) == len(session.items)
     if evaluation.is_worker:
         return None  # it starts when it is sent something (plugin/xdist_worker.py)
     if not items or option.collectonly or getattr(option, "setupplan", False):
@@ -57,7 +58,7 @@ def start(evaluation: Evaluation, session: pytest.Session) -> bool | None:
     with paused():
         evaluation.start_runner(items)
     evaluation.expected = len({item.nodeid for item in items})
-    if len(items) == len(session.items):  # other tests may look at what the collector knows
+    if evaluation.is_alone:
         evaluation.collect_again = set_aside()
     from pytest_mindtrial.plugin.progress import start_progress  # the first requests are under way by now
 

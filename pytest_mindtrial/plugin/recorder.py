@@ -100,14 +100,14 @@ class Recorder:
 
         print_summary(terminalreporter, evaluation, self._written)
 
-    @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
-        """Spare pytest's last collections of garbage the walk over thousands of items."""
+        """Spare pytest's last collections of garbage, and Python's at its exit, the walk over thousands of items."""
         evaluation = active_evaluation(self._config)
-        if evaluation is not None:
-            from pytest_mindtrial.plugin.garbage import set_aside
+        if evaluation is not None and evaluation.is_alone:
+            from pytest_mindtrial.plugin.garbage import python_exit, set_aside
 
             evaluation.at_end.append(set_aside())
+            python_exit.spare()
 
     def _end(self) -> None:
         evaluation = self._config.stash.get(EVALUATION, None)

@@ -74,7 +74,9 @@ def add_result(item: TaskItem, report: pytest.TestReport) -> None:
         # when the attempt ran ahead.
         report.duration = result.duration_ns / 1e9
     if report.outcome == "failed":
-        report.sections = [*report_sections(result), *report.sections]
+        redact = item.evaluation.keeper.redact if item.evaluation.keeper else str
+        own = [(title, redact(text)) for title, text in report_sections(result)]
+        report.sections = [*own, *report.sections]
     if report.when == "call" or (report.when == "setup" and report.outcome != "passed"):
         evaluation = item.evaluation
         if evaluation.is_worker:

@@ -112,3 +112,14 @@ def test_the_canary_is_nowhere(project, server, name):
             found[str(path.relative_to(project.path))] = path.read_bytes().decode("utf-8", "replace")
     assert {"results/out.json", "results/out.journal.jsonl", "junit.xml", "pytest.html", "debug.log"} <= set(found)
     assert [place for place, text in found.items() if "sk-canary" in text.lower()] == []
+
+
+def test_a_key_in_a_prompt_does_not_reach_the_terminal(project, server):
+    """Who pastes a key into a task sees its task file, but not every report and log of it."""
+    server.respond(lambda request: respond(request, Said(wrapped("5"))))
+    project.suite(TASKS.replace("What is 2 + 2?", CANARIES["openai"]), config(server.url))
+    result = project.run("tasks.yaml", "-k", "openai", "-vv", "--junitxml=junit.xml", "--html=pytest.html")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*mindtrial conversation*", "*[[]user[]] *"])
+    for text in (result.stdout.str(), *(path.read_text() for path in project.path.glob("*ml") if path.stem != "tasks")):
+        assert "sk-canary" not in text.lower()

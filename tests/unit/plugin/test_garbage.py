@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import subprocess
+import sys
 
 import pytest
 
@@ -80,3 +82,59 @@ def test_an_inner_pause_leaves_the_outer_one():
     assert not gc.isenabled()
     outer.end()
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize("is_spared", [True, False])
+def test_exit_is_spared_the_walk_and_open_files_are_still_written(tmp_path, is_spared):
+    code = f"""
+import atexit, gc, sys
+from pytest_mindtrial.plugin.garbage import python_exit
+
+atexit.register(lambda: print("set aside:", gc.get_freeze_count() > 0))
+python_exit.watch()
+python_exit.watch()
+path = {str(tmp_path / "file")!r}
+late = open(path + "-late", "w")
+atexit.register(late.write, "kept")  # as a plugin's that was loaded later
+held = open(path + "-held", "w")
+held.write("kept")
+closed = open(path + "-closed", "w")
+closed.close()
+standard_output = open(1, "w", closefd=False)
+
+class Cycle:
+    def __init__(self):
+        self.own = self
+        self.file = open(path + "-cycle", "wb")
+        self.file.write(b"kept")
+
+cycle = Cycle()
+gc.collect()
+if {is_spared}:
+    python_exit.spare()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert done.stdout.split() == ["set", "aside:", str(is_spared)]
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "file-late": "kept",
+        "file-held": "kept",
+        "file-closed": "",
+        "file-cycle": "kept",
+    }
+
+
+def test_a_broken_pipe_at_exit_is_no_traceback():
+    code = """
+import os, sys
+from pytest_mindtrial.plugin.garbage import python_exit
+
+python_exit.watch()
+python_exit.spare()
+reader, writer = os.pipe()
+os.close(reader)
+pipe = open(writer, "w")
+pipe.write("nobody reads this")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "Traceback" not in done.stderr
