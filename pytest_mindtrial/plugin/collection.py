@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_mindtrial.core.errors import ConfigError, UserError
-from pytest_mindtrial.plugin._compat import import_without_rewriting
 from pytest_mindtrial.plugin.evaluation import evaluation_of
 from pytest_mindtrial.plugin.naming import item_name, marker_name
 
@@ -65,7 +64,6 @@ class TaskFile(pytest.File):
             CollectError: The task file is wrong; the message has file:line:column.
         """
         evaluation = evaluation_of(self.config)
-        import_without_rewriting(self.config)
         evaluation.pause_collector()
         try:
             config = evaluation.config_for(self.path)

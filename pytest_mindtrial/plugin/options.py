@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pytest
 
@@ -82,8 +81,7 @@ def _add_option(group: Any, option: Option) -> None:
     group.addoption(name, dest=option.key, default=None, metavar=option.metavar, help=help_text, **extra)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Settings:
+class Settings(NamedTuple):
     """The effective values, command line and ini file joined.
 
     Attributes:

@@ -97,10 +97,6 @@ def test_a_named_yaml_file_that_nobody_wants_is_explained(project):
 LOADERS = """
 import sys
 
-import pytest
-
-pytest.register_assert_rewrite("pytest_mindtrial")  # as pytest does for what is installed
-
 
 def pytest_unconfigure():
     for name, module in sorted(sys.modules.items()):
@@ -112,6 +108,11 @@ def pytest_unconfigure():
 def loaders(project, *arguments: str) -> dict[str, str]:
     """Return which loader each of our modules came from."""
     project.write("conftest.py", LOADERS)
+    # Whatever way the package is installed here: a distribution that brings it and a plugin, so that pytest marks it.
+    project.write("mindtrial_twin-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: mindtrial-twin\nVersion: 1\n")
+    project.write("mindtrial_twin-1.dist-info/RECORD", "pytest_mindtrial/__init__.py,,\n")
+    project.write("mindtrial_twin-1.dist-info/entry_points.txt", "[pytest11]\ntwin = json\n")
+    project.pytester.syspathinsert()
     output = project.run_process(*arguments).stdout.lines
     return dict(line.split()[1:] for line in output if line.startswith("LOADER"))
 
