@@ -15,8 +15,8 @@ what                                why, and what happens when it is gone
 ``runtestprotocol``                 setup, call and teardown of an item whose start was announced already. Absent: every
                                     item takes pytest's long way.
 ``logging-plugin`` handlers         keep log records of the engine's thread out of other items. Absent: they show.
-``AssertionRewritingHook``          imports the modules of plugins in a slower way (``plugin/__init__.py``, because it
-                                    comes before every import). Absent: ours are imported that way.
+``AssertionRewritingHook``          imports the modules of plugins in a slower way (``plugin/_own_imports.py``, because
+                                    that must come first). Absent: ours are imported that way.
 ==================================  =========================================================================
 
 Checked on pytest 8.0 to 9.2.

@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
-from pytest_mindtrial.plugin import options
+from pytest_mindtrial.plugin import (
+    _own_imports,  # noqa: F401 - it must come first
+    options,
+)
 from pytest_mindtrial.plugin.fixtures import (  # noqa: F401 - pytest finds fixtures in the plugin's namespace
     mindtrial,
     mt_evaluation,

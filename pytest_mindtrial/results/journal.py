@@ -28,6 +28,7 @@ from pytest_mindtrial.core.jsontext import cut_depth
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.core.secret import Redactor
 from pytest_mindtrial.core.wire import WIRE_VERSION, to_wire
+from pytest_mindtrial.results.disk_sync import DiskSync
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 from pytest_mindtrial.results.redaction import clean_text, redacted
 
@@ -44,10 +45,10 @@ class Journal:
     """Writes one journal file; may be called from several threads.
 
     Every result reaches the operating system before the call returns, so a killed process loses none. It reaches the
-    disk after a second or a hundred writes (whichever is first, checked at each write) and on closing, so a power cut
-    loses that much. Marks of reported items that carry no result go out with the next line: a killed process may lose
-    the last few, which only means that a finished attempt counts as not reported. The file is appended to when it
-    exists; a torn last line is ended first.
+    disk, in a thread of its own, after a second or a hundred writes (whichever is first, checked at each write) and on
+    closing, so a power cut loses that much. Marks of reported items that carry no result go out with the next line: a
+    killed process may lose the last few, which only means that a finished attempt counts as not reported. The file is
+    appended to when it exists; a torn last line is ended first.
 
     Args:
         path: The file; parent directories are created.
@@ -75,6 +76,7 @@ class Journal:
         except OSError as error:
             raise self._failure("open", error) from error
         self._file: int | None = handle
+        self._sync = DiskSync(handle)
         try:
             self._end_torn_line(handle)
             self._write(wire_line(redacted(_header(evaluation), redact)))
@@ -120,9 +122,12 @@ class Journal:
             handle, self._file = self._file, None
             if handle is None:
                 return
+            self._sync.end()
             try:
                 self._append(handle, self._taken())
                 os.fsync(handle)
+                if self._sync.problem is not None:
+                    raise self._sync.problem
             except OSError as error:
                 raise self._failure("write", error) from error
             finally:
@@ -146,14 +151,16 @@ class Journal:
                 raise UserError(f"cannot write the journal {self.path}: it is closed")
             lines = self._taken() + line
             try:
+                if self._sync.problem is not None:
+                    raise self._sync.problem
                 self._append(self._file, lines)
-                self._unsynced += 1
-                now = self._clock.monotonic_ns()
-                if self._unsynced >= _SYNC_AFTER_LINES or now - self._synced_ns >= _SYNC_AFTER_NS:
-                    os.fsync(self._file)
-                    self._unsynced, self._synced_ns = 0, now
             except OSError as error:
                 raise self._failure("write", error) from error
+            self._unsynced += 1
+            now = self._clock.monotonic_ns()
+            if self._unsynced >= _SYNC_AFTER_LINES or now - self._synced_ns >= _SYNC_AFTER_NS:
+                self._sync.soon()
+                self._unsynced, self._synced_ns = 0, now
 
     def _taken(self) -> bytes:
         """Return the lines that wait, which then no longer do. The lock is held; others may append meanwhile."""

@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -265,6 +266,13 @@ def test_a_killed_process_loses_nothing(path: Path) -> None:
     assert (content.torn, content.header.is_complete) == (False, False)
 
 
+def eventually(is_true: Callable[[], bool]) -> None:
+    ends_at = time.monotonic() + 30
+    while not is_true():
+        assert time.monotonic() < ends_at
+        time.sleep(0.001)
+
+
 def test_syncs_every_hundred_lines_or_second(path: Path, syncs: list[int]) -> None:
     clock = FakeClock()
     journal = Journal(path, EVALUATION, Redactor(), clock)
@@ -272,10 +280,10 @@ def test_syncs_every_hundred_lines_or_second(path: Path, syncs: list[int]) -> No
         journal.attempt(one(str(number)))
     assert len(syncs) == 0
     journal.attempt(one("99"))
-    assert len(syncs) == 1
+    eventually(lambda: len(syncs) == 1)
     clock._elapsed_ns += 1_000_000_000
     journal.attempt(one("later"))
-    assert len(syncs) == 2
+    eventually(lambda: len(syncs) == 2)
     journal.close()
     journal.close()
     assert len(syncs) == 3
@@ -332,6 +340,43 @@ def test_full_disk_at_the_start_closes_the_file(path: Path, monkeypatch: pytest.
     with pytest.raises(UserError, match="cannot continue the journal"):
         Journal(path, EVALUATION, Redactor())
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_slow_disk_holds_up_nobody(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, goes_on = os.fsync, threading.Event()
+
+    def fsync(handle: int) -> None:
+        assert goes_on.wait(30)
+        real(handle)
+
+    monkeypatch.setattr(journal_module.os, "fsync", fsync)
+    journal = Journal(path, EVALUATION, Redactor())
+    for number in range(250):
+        journal.attempt(one(str(number)))
+    assert len(read_journal(path).results) == 250
+    goes_on.set()
+    journal.close()
+    assert not [thread for thread in threading.enumerate() if thread.name == "mindtrial-journal"]
+
+
+def test_failing_sync_in_the_middle_is_told_at_the_next_write(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed: list[int] = []
+
+    def fsync(handle: int) -> None:
+        failed.append(handle)
+        raise OSError(5, "Input/output error")
+
+    journal = Journal(path, EVALUATION, Redactor())
+    with monkeypatch.context() as patch:
+        patch.setattr(journal_module.os, "fsync", fsync)
+        for number in range(100):
+            journal.attempt(one(str(number)))
+        eventually(lambda: bool(failed) and journal._sync.problem is not None)
+    with pytest.raises(UserError, match=r"cannot write the journal .*Input/output error"):
+        journal.attempt(one("more"))
+    assert len(read_journal(path).results) == 100
+    with pytest.raises(UserError, match="Input/output error"):
+        journal.close()
 
 
 def test_failing_sync_on_close(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
