@@ -200,5 +200,14 @@ def _place(url: SplitResult) -> tuple[Origin, str, str]:
 
 
 async def _addresses(host: str, port: int) -> list[str]:
+    if _is_address(host):
+        return [host]  # to look it up would start a thread
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def _is_address(host: str) -> bool:
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with contextlib.suppress(OSError):
+            return bool(socket.inet_pton(family, host))
+    return False

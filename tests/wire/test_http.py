@@ -320,6 +320,21 @@ def test_an_unknown_host_is_a_dns_error(monkeypatch: pytest.MonkeyPatch) -> None
     assert (caught.value.cause, caught.value.transient) == ("dns", True)
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
+def test_an_address_is_not_looked_up(server: Loopback, monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: pytest.fail("looked up"))
+    before = set(threading.enumerate())
+    request = HttpRequest(f"http://{host}:{server.port}/", [], b"")
+    if host == "127.0.0.1":
+        server.script(Reply(b"here"))
+        assert run(lambda http: http.send(request)).body == b"here"
+    else:
+        with pytest.raises(TransportError, match="cannot connect to ::1"):
+            run(lambda http: http.send(request))
+    new = set(threading.enumerate()) - before
+    assert not [thread for thread in new if thread.name.startswith("asyncio_")]
+
+
 def test_every_address_is_tried_and_the_good_one_remembered(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     server.respond(lambda _: Reply(b"ok", close=True))
     asked = []
