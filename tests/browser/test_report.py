@@ -416,6 +416,47 @@ def test_repeats_show_their_estimates_and_lead_to_flaky_tries(browser: Browser) 
     assert browser.js("return document.getElementById('repeats').hidden") is (full()[0].repeat is None)
 
 
+def tries_of(run: str, count: int) -> list[Result]:
+    """One task, tried ``count`` times, passed every other time."""
+    kinds = (Kind.PASSED, Kind.FAILED)
+    base = replace(full()[0], provider="mock", run=run)
+    return [replace(base, kind=kinds[number % 2], repeat=number) for number in range(1, count + 1)]
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [
+        (1, [1]),
+        (2, [1, 2]),
+        (4, [1, 2, 3, 4]),
+        (6, [1, 2, 3, 5, 6]),
+        (10, [1, 2, 3, 5, 10]),
+        (30, [1, 2, 3, 5, 10, 20, 30]),
+        (120, [1, 2, 3, 5, 10, 20, 50, 100, 120]),
+    ],
+)
+def test_few_k_are_shown_and_all_on_request(browser: Browser, count: int, shown: list[int]) -> None:
+    browser.open(tries_of("m", count))
+    ks = [int(text) for text in browser.texts("#repeats-table tbody td:nth-child(4)")]
+    assert ks == shown
+    lists = browser.texts("#repeats details.every-k summary")
+    assert lists == ([] if len(shown) == count else [f"mock m: every k from 1 to {count}"])
+    if lists:
+        browser.js("document.querySelector('#repeats details.every-k').open = true")
+        browser.wait("document.querySelector('#repeats details.every-k table')")
+        rows = browser.texts("#repeats details.every-k tbody tr")
+        assert [int(row.split()[0]) for row in rows] == list(range(1, count + 1))
+        cells = "[...document.querySelectorAll('{} td')].map((n) => n.textContent)"
+        last = browser.js("return " + cells.format("#repeats details.every-k tbody tr:last-child"))
+        assert last == browser.js("return " + cells.format("#repeats-table tbody tr:last-child"))[3:6]
+
+
+def test_of_many_runs_the_first_and_the_last_k_are_shown(browser: Browser) -> None:
+    browser.open([result for run in "abcde" for result in tries_of(run, 30)])
+    assert browser.texts("#repeats-table tbody td:nth-child(4)") == ["1", "30"] * 5
+    assert len(browser.texts("#repeats details.every-k")) == 5
+
+
 def test_signs_that_reorder_text_are_shown_as_signs(browser: Browser) -> None:
     """Else the wrong answer ``U+202E sirap`` would look like the accepted one."""
     trick = "\u202esirap"
