@@ -71,9 +71,24 @@ def folder() -> Iterator[Path]:
 
 
 def run_suite(
-    tasks: int, concurrency: int, service: Service | None, *, runs: int = 1, per_minute: int = 0, retries: int = 0
+    tasks: int,
+    concurrency: int,
+    service: Service | None,
+    *args: str,
+    runs: int = 1,
+    per_minute: int = 0,
+    retries: int = 0,
 ) -> Ran:
     """Run a whole pytest process over tasks × runs, reports included.
+
+    Args:
+        tasks: Number of tasks; 0 = a session without items.
+        concurrency: Attempts in flight.
+        service: What the requests go to; None = the mock.
+        args: Further arguments of pytest.
+        runs: Runs of the provider.
+        per_minute: Limit of each run; 0 = none.
+        retries: Of the retry policy; 0 = no policy.
 
     Raises:
         RuntimeError: Not every item passed.
@@ -82,7 +97,7 @@ def run_suite(
         write_suite(path, tasks)
         url = service.url if service else None
         write_config(path, url, runs=runs, per_minute=per_minute, retries=retries)
-        process = measure(run_command(concurrency), path)
+        process = measure(run_command(concurrency, args), path)
     wanted = f"{tasks * runs} passed" if tasks else "no tests"
     if wanted not in process.output:
         raise RuntimeError(f"expected {wanted!r}:\n{process.output[-3000:]}")
@@ -203,6 +218,41 @@ def cpu_per_item(times: int) -> list[Row]:
         Row("CPU per item with the mock", (median(run.process.cpu_s for run in mock) - fixed) / 2, "ms", 1.0),
         Row("items per second over HTTP, whole process", rate, "/s"),
     ]
+
+
+def parts(times: int) -> list[Row]:
+    """CPU per item by parts, from sessions of 2,000 items that leave parts out; differences of rows are the parts."""
+
+    def plain(tests: int) -> Measured:
+        with folder() as path:
+            text = f"import pytest\n@pytest.mark.parametrize('n', range({tests}))\ndef test(n): pass\n"
+            (path / "test_plain.py").write_text(text, "utf-8")
+            return measure(pytest_command("-q", "--rootdir=."), path)
+
+    def collected(tasks: int) -> Measured:
+        with folder() as path:
+            write_suite(path, tasks)
+            write_config(path, None)
+            return measure(pytest_command("tasks.yaml", "--mt-config=config.yaml", "--collect-only", "-qq"), path)
+
+    bare = ("--no-mt-json", "--no-mt-html")
+    with Service() as service:
+        outcomes = repeat(
+            times,
+            lambda: plain(2000).cpu_s - plain(1).cpu_s,
+            lambda: collected(2000).cpu_s - collected(0).cpu_s,
+            lambda: run_suite(2000, 50, None, *bare).process.cpu_s - run_suite(0, 50, None).process.cpu_s,
+            lambda: run_suite(2000, 50, None).process.cpu_s - run_suite(0, 50, None).process.cpu_s,
+            lambda: run_suite(2000, 50, service).process.cpu_s - run_suite(0, 50, service).process.cpu_s,
+        )
+    names = (
+        "pytest itself: def test(n): pass",
+        "collection of an item",
+        "an item with the mock, without JSON and HTML",
+        "an item with the mock",
+        "an item over HTTP",
+    )
+    return [Row(name, median(costs) / 2, "ms") for name, costs in zip(names, outcomes, strict=True)]
 
 
 def growth(times: int) -> list[Row]:
