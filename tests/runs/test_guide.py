@@ -74,9 +74,11 @@ def test_the_first_suite_runs_as_described(project):
     _write_first_suite(project)
     result = project.run("tasks.yaml", "--mt-seed", "7f3a")
     outcomes = result.parseoutcomes()
-    assert sum(outcomes.values()) == 6
-    assert outcomes["passed"] >= 3
-    assert outcomes.get("errors", 0) == 0
+    # Items only: in one process with this session, pytest may warn that it knows the plugin's modules already.
+    items = {word: outcomes.get(word, 0) for word in ("passed", "failed", "errors", "skipped")}
+    assert sum(items.values()) == 6
+    assert items["passed"] >= 3
+    assert items["errors"] == items["skipped"] == 0
     assert len(list((project.path / "results").glob("*/*.html"))) == 1
 
 
