@@ -27,7 +27,7 @@ help: ## list the targets
 # pytest ends with 1 when an answer was wrong. That is a result, not a failure of the demonstration.
 demo: $(DEMO_STAMP) ## evaluate two mock models and a small real one; needs no keys
 	@status=0
-	$(BIN)/pytest $(QUICKSTART)/tasks.yaml --mt-config $(QUICKSTART)/config.yaml --show-capture=no || status=$$?
+	$(BIN)/pytest $(QUICKSTART)/tasks.yaml --mt-config=$(QUICKSTART)/config.yaml --show-capture=no || status=$$?
 	[ "$$status" -le 1 ] || exit "$$status"
 	report=$$(find results/quickstart -name '*.html' -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2-)
 	echo

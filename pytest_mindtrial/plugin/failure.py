@@ -233,7 +233,7 @@ def _rerun(item: TaskItem) -> str:
     config = item.config
     words = ["pytest", _from_invocation(item)]
     if given := config.getoption("mt_config", None):
-        words += ["--mt-config", str(given)]
+        words.append(f"--mt-config={given}")
     return shlex.join(words)
 
 

@@ -26,11 +26,11 @@ def check_combinations(values: Mapping[str, Any]) -> None:
     if resume and regrade:
         raise pytest.UsageError("--mt-resume and --mt-regrade cannot be used together: the second sends nothing")
     if values["mt_explain"] and not resume:
-        raise pytest.UsageError("--mt-explain needs --mt-resume JOURNAL")
+        raise pytest.UsageError("--mt-explain needs --mt-resume=JOURNAL")
     if values["mt_rerun"] != "error" and not resume:
-        raise pytest.UsageError("--mt-rerun needs --mt-resume JOURNAL")
+        raise pytest.UsageError("--mt-rerun needs --mt-resume=JOURNAL")
     if values["mt_regrade_judges"] and not regrade:
-        raise pytest.UsageError("--mt-regrade-judges needs --mt-regrade JOURNAL")
+        raise pytest.UsageError("--mt-regrade-judges needs --mt-regrade=JOURNAL")
     for name, path in (("resume", resume), ("regrade", regrade), ("plan", plan)):
         if isinstance(path, Path):
             _check_journal(f"--mt-{name}", path)
@@ -66,12 +66,12 @@ def _check_journal(option: str, path: Path) -> None:
 def _check_cache(directory: Path | None, mode: str) -> None:
     if directory is None:
         if mode != "read-write":
-            raise pytest.UsageError(f"--mt-cache-mode={mode} needs --mt-cache DIR")
+            raise pytest.UsageError(f"--mt-cache-mode={mode} needs --mt-cache=DIR")
         return
     if directory.name in _CACHE_MODES and not directory.exists():
         name = directory.name
         raise pytest.UsageError(
-            f"--mt-cache takes a directory, found {name!r}; write --mt-cache DIR --mt-cache-mode={name}"
+            f"--mt-cache takes a directory, found {name!r}; write --mt-cache=DIR --mt-cache-mode={name}"
         )
     if mode == "read-only" and not directory.is_dir():
         raise pytest.UsageError(f"--mt-cache: {directory}: there is no such directory, and read-only makes none")

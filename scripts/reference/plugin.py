@@ -29,7 +29,9 @@ def _option_word(option: Option) -> str:
         return f"`--mt-{option.name}`, `--no-mt-{option.name}`"
     if option.kind == "optional-path":
         return code(f"--mt-{option.name}[={option.metavar}]")
-    return code(f"--mt-{option.name} {option.metavar}".strip())
+    # pytest takes a path after a space for a place with tests, too, until it knows our options (guide/trouble.md).
+    separator = "=" if option.kind == "path" else " "
+    return code(f"--mt-{option.name}{separator}{option.metavar}".strip())
 
 
 def _option_default(option: Option) -> str:

@@ -200,9 +200,9 @@ def test_judges_are_cached_and_counted_too(project, server):
     [
         (
             ["--mt-cache=read-only"],
-            "--mt-cache takes a directory, found 'read-only'; write --mt-cache DIR*",
+            "--mt-cache takes a directory, found 'read-only'; write --mt-cache=DIR*",
         ),
-        (["--mt-cache-mode=read-only"], "--mt-cache-mode=read-only needs --mt-cache DIR"),
+        (["--mt-cache-mode=read-only"], "--mt-cache-mode=read-only needs --mt-cache=DIR"),
         ([CACHE, "--mt-cache-mode=read-only"], "--mt-cache: *cache: there is no such directory*"),
         ([CACHE, "--mt-cache-mode=off"], "mt_cache_mode: 'off' is not one of read-write, read-only, refresh"),
         (["--mt-cache=tasks.yaml"], "--mt-cache: *tasks.yaml cannot be used: *"),

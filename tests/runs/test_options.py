@@ -51,6 +51,19 @@ def test_a_missing_config_file_is_a_usage_error(project):
     result.stderr.fnmatch_lines(["ERROR: --mt-config: nope.yaml: there is no such file"])
 
 
+def test_a_path_after_an_equals_sign_leaves_the_root_directory_alone(project, tmp_path_factory):
+    """As the guide says (trouble.md); a path after a space moves it, which is pytest's doing."""
+    project.suite()
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    result = project.run_process("tasks.yaml", f"--mt-output-dir={elsewhere}")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines([f"rootdir: {project.path}"])
+    result = project.run_process("tasks.yaml", "--mt-output-dir", str(elsewhere))
+    result.assert_outcomes(passed=2)
+    assert f"rootdir: {project.path}\n" not in result.stdout.str()
+    assert (elsewhere / "out.json").exists()
+
+
 def test_json_and_html_are_written_by_default(project):
     project.suite()
     result = project.run("tasks.yaml")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -52,8 +53,12 @@ def test_error_text_says_cause_and_tries(project):
 
 def test_the_rerun_line_works(project):
     project.mock(PARAMETERS, SUITE)
-    result = project.run("tasks.yaml::wrong[mock-m]")
+    result = project.run("tasks.yaml::wrong[mock-m]", "--mt-config=config.yaml")
     result.assert_outcomes(failed=1)
+    (line,) = [line for line in result.outlines if line.startswith("rerun: pytest ")]
+    words = shlex.split(line)[2:]
+    assert words[1].startswith("--mt-config=")
+    project.run(*words).assert_outcomes(failed=1)
 
 
 def test_tb_line_shows_one_line_per_failure(project):

@@ -145,8 +145,8 @@ def test_overridden_objects_are_never_taken_for_the_real_ones(project):
         (["--mt-resume=none.jsonl"], "--mt-resume: *none.jsonl: there is no such file"),
         (["--mt-resume=config.yaml"], "--mt-resume: config.yaml is a task file, not a journal*"),
         (["--mt-resume=pytest.ini"], "*pytest.ini is not a journal*"),
-        (["--mt-explain"], "--mt-explain needs --mt-resume JOURNAL"),
-        (["--mt-rerun=all"], "--mt-rerun needs --mt-resume JOURNAL"),
+        (["--mt-explain"], "--mt-explain needs --mt-resume=JOURNAL"),
+        (["--mt-rerun=all"], "--mt-rerun needs --mt-resume=JOURNAL"),
         (["--mt-resume=pytest.ini", "--mt-rerun=some"], "mt_rerun: 'some' is not one of error, failed, all"),
         (
             ["--mt-resume=pytest.ini", "--mt-regrade=pytest.ini"],

@@ -44,6 +44,16 @@ def test_every_chapter_of_the_guide_is_linked_from_its_index():
     assert [name for name in chapters if f"({name})" not in index] == []
 
 
+def test_paths_follow_an_equals_sign_in_everything_a_user_copies():
+    """After a space, pytest takes them for places with tests (guide/trouble.md, "A path after a space")."""
+    names = "|".join(option.name for option in OPTIONS if option.kind == "path")
+    after_space = re.compile(rf"--mt-(?:{names}) (?=[A-Z]{{3,}}\b|[\w$(./]*[/.]\w)")
+    suites = [path for path in (ROOT / "example_suites").rglob("*") if path.suffix in (".md", ".yaml", ".py")]
+    readers = [path for path in _documents() if path.name != "trouble.md"] + suites + [ROOT / "Makefile"]
+    assert after_space.search("pytest --mt-config ci.yaml")
+    assert [str(path) for path in readers if after_space.search(path.read_text("utf-8"))] == []
+
+
 def _quoted_messages() -> list[str]:
     """Return the pieces of messages that the chapter on trouble quotes, without what differs from case to case."""
     rows = (ROOT / "docs" / "guide" / "trouble.md").read_text("utf-8").splitlines()
