@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import os
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -147,16 +147,34 @@ class Clients:
         if given is not None:
             return _as_client(given)
         limits = [
-            self._limiters.get(("run", id(provider), run.name), run.max_requests_per_minute),
-            self._limiters.get(("provider", id(provider)), provider.max_parallel_requests_per_minute),
+            *self._limits(("run", id(provider), run.name), run, run.max_requests_per_minute, run.max_tokens_per_minute),
+            *self._limits(
+                ("provider", id(provider)),
+                run,
+                provider.max_parallel_requests_per_minute,
+                provider.max_parallel_tokens_per_minute,
+            ),
         ]
-        return self._build(provider, run, self._policy(run, [limit for limit in limits if limit is not None]))
+        return self._build(provider, run, self._policy(run, limits))
 
     def _new_judge_client(self, judge: Judge, run: Run) -> ModelClient:
-        limit = self._limiters.get(("judge", id(judge), run.name), run.max_requests_per_minute)
+        key = ("judge", id(judge), run.name)
+        limits = self._limits(key, run, run.max_requests_per_minute, run.max_tokens_per_minute)
         gate = self._gates.setdefault(id(judge), asyncio.Semaphore(self._settings.concurrency(judge.provider)))
-        policy = self._policy(run, [limit] if limit is not None else [], gate=gate, purpose="judge")
+        policy = self._policy(run, limits, gate=gate, purpose="judge")
         return self._build(judge.provider, run, policy)
+
+    def _limits(self, key: tuple[Hashable, ...], run: Run, requests: int, tokens: int) -> list[RequestLimit]:
+        """Return what limits the requests of a run: per minute of requests and of tokens; 0 = not at all."""
+        limits: list[RequestLimit] = []
+        if (limiter := self._limiters.get(key, requests)) is not None:
+            limits.append(limiter)
+        if (limiter := self._limiters.get((*key, "tokens"), tokens)) is not None:
+            from pytest_mindtrial.engine.estimate import TokenEstimate, max_output_tokens  # few runs have such limits
+            from pytest_mindtrial.engine.token_limits import TokenLimit
+
+            limits.append(TokenLimit(limiter, TokenEstimate(max_output_tokens(run.parameters))))
+        return limits
 
     def _policy(
         self, run: Run, limits: list[RequestLimit], *, gate: asyncio.Semaphore | None = None, purpose: str = ""

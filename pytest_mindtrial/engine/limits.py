@@ -1,8 +1,9 @@
-"""Request rate limits: never more than N requests in any sliding 60 seconds, spread evenly.
+"""Rate limits: never more than N in any sliding 60 seconds, spread evenly.
 
-A limiter keeps the times of the last N sendings and a pace. A token is *reserved* first and *stamped* when the request
-is sent; a reserved token counts as if it were sent now, so that a delay between the two (waiting for a slot or for
-another limiter) cannot break the promise. Does not retry and does not know HTTP.
+What is counted are requests, or their tokens (``engine/token_limits.py``). A limiter keeps the times of the last
+sendings and a pace. A token is *reserved* first and *stamped* when the request is sent; a reserved token counts as if
+it were sent now, so that a delay between the two (waiting for a slot or for another limiter) cannot break the promise.
+Does not retry and does not know HTTP.
 
 The windows are a second longer than a minute, because requests do not need equally long to arrive: what counts is the
 minute that the service sees. Source: spec mindtrial 6.4, spec providers 8.3, spec performance 7 (G12).
@@ -12,12 +13,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Protocol
 
 from pytest_mindtrial.core.clock import Clock
+from pytest_mindtrial.core.values import Usage
 
-__all__ = ["Limiter", "Limiters", "RequestLimit", "Token"]
+__all__ = ["Limiter", "Limiters", "RequestLimit", "Share", "Token", "Weigh"]
 
 WINDOW_NS = 60_000_000_000
 """The window that users mean by "per minute"."""
@@ -31,6 +33,8 @@ BURST_SHARE = 10
 LOOK_AGAIN_NS = 1_000_000_000
 """How often the first in line looks again while tokens are reserved and not yet sent."""
 
+Weigh = Callable[[], int]
+
 
 class Token(Protocol):
     """One reserved request."""
@@ -41,14 +45,17 @@ class Token(Protocol):
     def give_back(self) -> None:
         """Say that it will not be sent."""
 
+    def settle(self, usage: Usage) -> None:
+        """Say what a request that was sent took; of one that failed nobody knows, so the estimate stays."""
+
 
 class RequestLimit(Protocol):
-    """What a request policy needs of a limit."""
+    """What a request policy needs of a limit. ``weigh`` returns the size of the request in characters."""
 
-    def try_reserve(self) -> Token | None:
+    def try_reserve(self, weigh: Weigh | None = None) -> Token | None:
         """Reserve a token without waiting; None when that is not possible or others wait already."""
 
-    async def reserve(self) -> Token:
+    async def reserve(self, weigh: Weigh | None = None) -> Token:
         """Wait in line for a token. A cancelled wait loses none."""
 
     def pause(self, seconds: float) -> None:
@@ -56,7 +63,10 @@ class RequestLimit(Protocol):
 
 
 class Limiter:
-    """At most ``per_minute`` requests in any sliding minute; first come, first served; constant work per request.
+    """At most ``per_minute`` in any sliding minute; first come, first served.
+
+    A request counts 1 unless its size is given. One that is larger than the whole limit is sent when nothing else was
+    for a minute.
 
     Args:
         per_minute: N, at least 1.
@@ -68,7 +78,8 @@ class Limiter:
             raise ValueError(f"a limit needs at least 1 request per minute, got {per_minute}")
         self.per_minute = per_minute
         self._clock = clock
-        self._sent: deque[int] = deque()
+        self._sent: deque[Share] = deque()
+        self._used = 0
         self._reserved = 0
         self._span_ns = WINDOW_NS + MARGIN_NS
         self._pace_ns = self._span_ns // per_minute
@@ -83,21 +94,22 @@ class Limiter:
         """Requests that stand in line."""
         return self._waiting
 
-    def try_reserve(self) -> _Token | None:
+    def try_reserve(self, weigh: Weigh | None = None, *, size: int = 1) -> Share | None:
         """Reserve a token without waiting; None when that is not possible or others wait already."""
-        if self._waiting or self._delay_ns() > 0:
+        if self._waiting or self._delay_ns(size) > 0:
             return None
-        return self._take()
+        return self._take(size)
 
-    async def reserve(self) -> _Token:
+    async def reserve(self, weigh: Weigh | None = None, *, size: int = 1) -> Share:
         """Wait in line for a token. A cancelled wait loses none: it is taken after the last await."""
         self._waiting += 1
         try:
             async with self._line:
-                while (delay := self._delay_ns()) > 0:
-                    # A reserved token may be given back, which nobody is told of.
-                    await self._clock.sleep((min(delay, LOOK_AGAIN_NS) if self._reserved else delay) / 1e9)
-                return self._take()
+                while (delay := self._delay_ns(size)) > 0:
+                    # A reserved token may be given back, which nobody is told of; so may what a reply did not take.
+                    is_final = not self._reserved and size == 1
+                    await self._clock.sleep((delay if is_final else min(delay, LOOK_AGAIN_NS)) / 1e9)
+                return self._take(size)
         finally:
             self._waiting -= 1
 
@@ -106,50 +118,85 @@ class Limiter:
         until = self._clock.monotonic_ns() + round(seconds * 1e9)
         self._paused_until_ns = max(self._paused_until_ns, until)
 
-    def _delay_ns(self) -> int:
+    def _delay_ns(self, size: int) -> int:
         """Return how long the next token has to wait; 0 or less = not at all."""
         now = self._clock.monotonic_ns()
-        while self._sent and self._sent[0] <= now - self._span_ns:
-            self._sent.popleft()
+        while self._sent and self._sent[0].sent_ns <= now - self._span_ns:
+            self._used -= self._sent.popleft().expire()
         earliest = max(self._next_ns, self._paused_until_ns)
-        if len(self._sent) + self._reserved >= self.per_minute:
-            earliest = max(earliest, self._sent[0] + self._span_ns if self._sent else now + LOOK_AGAIN_NS)
+        held = self._used + self._reserved
+        if held and held + size > self.per_minute:
+            earliest = max(earliest, self._room_ns(held + size - self.per_minute, now))
         return earliest - now
 
-    def _take(self) -> _Token:
+    def _room_ns(self, missing: int, now: int) -> int:
+        """Return when enough of what was sent will be a minute old."""
+        for token in self._sent:
+            missing -= token.size
+            if missing <= 0:
+                return token.sent_ns + self._span_ns
+        return now + LOOK_AGAIN_NS  # what is missing is reserved and not yet sent
+
+    def _take(self, size: int) -> Share:
         now = self._clock.monotonic_ns()
-        self._next_ns = max(self._next_ns, now - self._burst_ns) + self._pace_ns
-        self._reserved += 1
-        return _Token(self)
+        self._next_ns = max(self._next_ns, now - self._burst_ns) + size * self._pace_ns
+        self._reserved += size
+        return Share(self, size)
 
-    def _settled(self, *, is_sent: bool) -> None:
-        self._reserved -= 1
-        if is_sent:
-            self._sent.append(self._clock.monotonic_ns())
-        else:
-            self._next_ns -= self._pace_ns
+    def _stamped(self, token: Share) -> int:
+        self._reserved -= token.size
+        self._used += token.size
+        self._sent.append(token)
+        return self._clock.monotonic_ns()
+
+    def _given_back(self, token: Share) -> None:
+        self._reserved -= token.size
+        self._next_ns -= token.size * self._pace_ns
+
+    def _resized(self, change: int) -> None:
+        self._used += change
+        self._next_ns += change * self._pace_ns
 
 
-class _Token:
-    """A reserved request of a `Limiter`; the first of `stamp` and `give_back` counts."""
+class Share:
+    """A reserved request of a `Limiter`; the first of `stamp` and `give_back` counts.
 
-    __slots__ = ("_limiter",)
+    Attributes:
+        size: How much of the limit it takes.
+        sent_ns: When it was sent; -1 = not yet.
+    """
 
-    def __init__(self, limiter: Limiter) -> None:
+    __slots__ = ("_limiter", "sent_ns", "size")
+
+    def __init__(self, limiter: Limiter, size: int) -> None:
         self._limiter: Limiter | None = limiter
+        self.size = size
+        self.sent_ns = -1
 
     def stamp(self) -> None:
         """Say that the request is sent now."""
-        self._settle(is_sent=True)
+        if self._limiter is not None and self.sent_ns < 0:
+            self.sent_ns = self._limiter._stamped(self)
 
     def give_back(self) -> None:
         """Say that it will not be sent."""
-        self._settle(is_sent=False)
+        if self._limiter is not None and self.sent_ns < 0:
+            self._limiter._given_back(self)
+            self._limiter = None
 
-    def _settle(self, *, is_sent: bool) -> None:
-        limiter, self._limiter = self._limiter, None
-        if limiter is not None:
-            limiter._settled(is_sent=is_sent)
+    def settle(self, usage: Usage) -> None:
+        """Do nothing: a request is a request, whatever it took."""
+
+    def resize(self, size: int) -> None:
+        """Say how much of the limit a request that was sent really took."""
+        if self._limiter is not None and self.sent_ns >= 0:
+            self._limiter._resized(size - self.size)
+            self.size = size
+
+    def expire(self) -> int:
+        """Return the size of a request that counts no longer."""
+        self._limiter = None
+        return self.size
 
 
 class Limiters:

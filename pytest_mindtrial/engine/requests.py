@@ -154,7 +154,7 @@ class Policy:
             _read(read, known, (record,))
             return known, (record,)
         tries = _Tries(self._clock, turn, purpose)
-        reply, spending = await self._answered(send, tries, weigh)
+        reply, spending, tokens = await self._answered(send, tries, weigh)
         records = tuple(tries.records)
         usage = None
         try:
@@ -163,18 +163,21 @@ class Policy:
         finally:
             if spending is not None:
                 spending.settle(usage)
+        if usage is not None:
+            for token in tokens:
+                token.settle(usage)
         if cache is not None and _is_kept(facts, purpose):
             await cache.put(key, reply)
         return reply, records
 
     async def _answered(
         self, send: Callable[[], Awaitable[Any]], tries: _Tries, weigh: Callable[[], int] | None
-    ) -> tuple[Any, Spending | None]:
+    ) -> tuple[Any, Spending | None, Sequence[Token]]:
         """Try until there is a reply; what is set aside for it is still to be settled."""
         resent = 0
         while True:
             try:
-                reply, spending = await self._sent(send, tries, weigh)
+                reply, spending, tokens = await self._sent(send, tries, weigh)
             except ProviderError as error:
                 tries.failed(error)
                 if is_overload(error):
@@ -186,7 +189,7 @@ class Policy:
                 continue
             tries.answered(reply)
             self._tell_lane(is_overload=False)
-            return reply, spending
+            return reply, spending, tokens
 
     def _tell_lane(self, *, is_overload: bool) -> None:
         """Let an adaptive concurrency learn; a judge's requests say nothing about the candidate's service."""
@@ -196,17 +199,17 @@ class Policy:
 
     async def _sent(
         self, send: Callable[[], Awaitable[Any]], tries: _Tries, weigh: Callable[[], int] | None
-    ) -> tuple[Any, Spending | None]:
+    ) -> tuple[Any, Spending | None, Sequence[Token]]:
         """Wait until one try may be sent, send it, and hold the gate until it is answered."""
         slot = current_slot.get()
-        tokens = self._reserve_now()
+        tokens = self._reserve_now(weigh)
         try:
             if tokens is None:
                 if slot is not None:
                     slot.leave("limit")
                 tokens = []
                 for limit in self._limits:
-                    tokens.append(await limit.reserve())
+                    tokens.append(await limit.reserve(weigh))
             if slot is not None:
                 await slot.rejoin()
             if self._gate is None:
@@ -222,14 +225,14 @@ class Policy:
         tries: _Tries,
         weigh: Callable[[], int] | None,
         tokens: Sequence[Token],
-    ) -> tuple[Any, Spending | None]:
+    ) -> tuple[Any, Spending | None, Sequence[Token]]:
         """Set the money for one try aside and send it; what comes back is still to be settled."""
         spending = await self._set_aside(weigh) if self._hooks.budget is not None else None
         for token in tokens:
             token.stamp()
         tries.sent()
         try:
-            return await send(), spending
+            return await send(), spending, tokens
         except BaseException as error:
             if spending is not None:
                 _settle_failed(spending, error)
@@ -242,11 +245,11 @@ class Policy:
             return None
         return await budget.reserve(self._run, weigh() if weigh is not None else 0)
 
-    def _reserve_now(self) -> list[Token] | None:
+    def _reserve_now(self, weigh: Callable[[], int] | None) -> list[Token] | None:
         """Return a token of every limit when none has to be waited for, else None."""
         tokens: list[Token] = []
         for limit in self._limits:
-            token = limit.try_reserve()
+            token = limit.try_reserve(weigh)
             if token is None:
                 _give_back(tokens)
                 return None

@@ -117,7 +117,7 @@ class TaskIds:
 
     def _judge_keys(self, identity: ItemIdentity) -> tuple[Hashable, ...]:
         """Return a key per rate-limited judge variant that the item's task asks."""
-        if not any(run.max_requests_per_minute for judge in identity.config.judges for run in judge.provider.runs):
+        if not any(_is_limited(run) for judge in identity.config.judges for run in judge.provider.runs):
             return ()
         if identity.path not in self._judged:
             suite = self._evaluation.load_suite(identity.path, identity.config)
@@ -137,7 +137,11 @@ def _judge_key(config: Config, selection: JudgeSelection) -> tuple[Hashable, ...
     if not selection.enabled:
         return ()
     judge, run = find_variant(config.judges, selection)
-    return (("judge", str(config.path), judge.name, run.name),) if run.max_requests_per_minute else ()
+    return (("judge", str(config.path), judge.name, run.name),) if _is_limited(run) else ()
+
+
+def _is_limited(run: Run) -> bool:
+    return bool(run.max_requests_per_minute or run.max_tokens_per_minute)
 
 
 def _credential(config: Config, provider: Provider) -> Hashable:

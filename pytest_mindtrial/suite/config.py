@@ -122,6 +122,7 @@ class _Builder:
                     provider.client,
                     variants,
                     provider.max_parallel_requests_per_minute,
+                    provider.max_parallel_tokens_per_minute,
                     provider.position,
                 )
                 yield Judge(model.name, provider, self._problems.position(path))
@@ -135,6 +136,7 @@ class _Builder:
             client=self._nodes.client(model.name, model.client_config),
             runs=tuple(self._run(run, model, (runs, number), pricing) for number, run in enumerate(model.runs)),
             max_parallel_requests_per_minute=model.max_parallel_requests_per_minute,
+            max_parallel_tokens_per_minute=model.max_parallel_tokens_per_minute,
             position=self._problems.position(path),
         )
 
@@ -150,6 +152,7 @@ class _Builder:
             model=model.model,
             parameters=parameters,
             max_requests_per_minute=model.max_requests_per_minute,
+            max_tokens_per_minute=model.max_tokens_per_minute,
             disabled=provider.disabled if model.disabled is None else model.disabled,
             text_only=model.text_only,
             disable_structured_output=model.disable_structured_output,

@@ -157,6 +157,9 @@ class RunModel(YamlModel):
     name: RequiredText = Field(description="Display name, unique within the provider.")
     model: RequiredText = Field(description="Model name exactly as the service defines it.")
     max_requests_per_minute: Limit = Field(0, description="Limit of requests of this run per minute; 0 = none.")
+    max_tokens_per_minute: Limit = Field(
+        0, description="Limit of input and output tokens of this run per minute; 0 = none. MindTrial does not know it."
+    )
     disabled: bool | None = Field(None, description="Own value, or missing to inherit the provider's.")
     text_only: bool = Field(False, description="Skip tasks with files that go to the model.")
     disable_structured_output: bool = Field(
@@ -193,6 +196,9 @@ class ProviderModel(YamlModel):
     )
     max_parallel_requests_per_minute: Limit = Field(
         0, description="Limit of requests of all runs together per minute; 0 = none."
+    )
+    max_parallel_tokens_per_minute: Limit = Field(
+        0, description="Limit of tokens of all runs together per minute; 0 = none. MindTrial does not know it."
     )
     disabled: bool = Field(False, description="Default of the runs' own disabled.")
     retry_policy: RetryPolicyModel | None = Field(None, description="Default of the runs' retry policy.")

@@ -95,6 +95,7 @@ class Run:
     Attributes:
         parameters: ``model-parameters`` as written (kebab-case keys), checked against the provider's table.
         max_requests_per_minute: 0 = unlimited.
+        max_tokens_per_minute: Input and output; 0 = unlimited. Not MindTrial's.
         disabled: Effective value (own, else the provider's).
     """
 
@@ -103,6 +104,7 @@ class Run:
     model: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     max_requests_per_minute: int = 0
+    max_tokens_per_minute: int = 0
     disabled: bool = False
     text_only: bool = False
     disable_structured_output: bool = False
@@ -118,6 +120,7 @@ class Provider:
     Attributes:
         index: Place in the file; two entries may share a name and are two independent clients.
         max_parallel_requests_per_minute: Limit over all runs of this entry; 0 = none.
+        max_parallel_tokens_per_minute: Limit of tokens over all runs of this entry; 0 = none. Not MindTrial's.
     """
 
     name: str
@@ -125,6 +128,7 @@ class Provider:
     client: ClientConfig
     runs: tuple[Run, ...]
     max_parallel_requests_per_minute: int = 0
+    max_parallel_tokens_per_minute: int = 0
     position: Position | None = None
 
 

@@ -100,6 +100,38 @@ def test_runs_have_their_own_limit_and_share_the_providers():
     assert clock.monotonic_ns() >= 61e9  # two of the shared limit are spent, one by the other run
 
 
+def test_runs_have_their_own_limit_of_tokens_and_share_the_providers():
+    entry = provider(runs=[Run("a", "mock", "m", max_tokens_per_minute=3000), Run("b", "mock", "m")])
+    entry = replace(entry, max_parallel_tokens_per_minute=4500)
+    clock = FakeClock()
+    made = clients(entry, clock=clock)
+    first, second = (made.client_of(entry, run) for run in entry.runs)
+    ask(first)
+    ask(second)
+    used = clock.monotonic_ns()
+    for _ in range(20):
+        ask(first)
+    assert clock.monotonic_ns() - used > 0.5e9  # the first one's own limit
+    before = clock.monotonic_ns()
+    for _ in range(60):
+        ask(second)
+    assert clock.monotonic_ns() - before > 0.5e9  # the shared one
+
+
+def test_a_judges_variant_has_a_limit_of_tokens():
+    variant = Run("v1", "mock", "m", max_tokens_per_minute=10)
+    candidate, judging = provider(), Judge("j", provider(runs=[variant]))
+    clock = FakeClock()
+    question = clients(candidate, judges=[judging], clock=clock).judge_of(candidate, JudgeSelection(True, "j", "v1"))
+
+    async def twice():
+        await question("Right?", {"type": "object"})
+        await question("Right?", {"type": "object"})
+
+    asyncio.run(twice())
+    assert clock.monotonic_ns() > 0.5e9
+
+
 def test_a_run_that_is_replaced_keeps_the_limit_of_its_name():
     entry = provider(runs=[Run("a", "mock", "m", max_requests_per_minute=1)])
     clock = FakeClock()

@@ -28,6 +28,8 @@ config:
   judges:
     - name: strict
       provider: {name: mock, runs: [{name: v, model: m, max-requests-per-minute: 6}, {name: free, model: m}]}
+    - name: wordy
+      provider: {name: mock, runs: [{name: w, model: m, max-tokens-per-minute: 600}]}
 """
 TASKS = """\
 task-config:
@@ -42,6 +44,11 @@ task-config:
       response-result-format: w
       expected-result: x
       validation-rules: {judge: {enabled: true, name: strict, variant: free}}
+    - name: long
+      prompt: q
+      response-result-format: w
+      expected-result: x
+      validation-rules: {judge: {enabled: true, name: wordy, variant: w}}
     - {name: plain, prompt: q, response-result-format: w, expected-result: x}
 """
 
@@ -115,8 +122,9 @@ def test_entries_of_one_key_are_one_account(ids):
     assert "k-one-123" not in repr(keys(ids, "openai-mini"))
 
 
-def test_a_limited_judge_is_shared_by_the_tasks_that_ask_it(ids):
-    judged = keys(ids, "mock-a", "a :: b [v2]") & keys(ids, "mock-b", "a :: b [v2]")
+@pytest.mark.parametrize("task", ["a :: b [v2]", "long"])
+def test_a_limited_judge_is_shared_by_the_tasks_that_ask_it(ids, task):
+    judged = keys(ids, "mock-a", task) & keys(ids, "mock-b", task)
     assert len(judged) == 1
     assert not keys(ids, "mock-a", "unlimited") & keys(ids, "mock-b", "unlimited")
     assert not keys(ids, "mock-a") & keys(ids, "mock-b")

@@ -156,6 +156,7 @@ def test_own_providers_keep_further_client_keys(config_of, provider):
     "run, message",
     [
         ("max-requests-per-minute: -1", "runs[0].max-requests-per-minute: must be at least 0"),
+        ("max-tokens-per-minute: 0.5", "runs[0].max-tokens-per-minute: must be a whole number, found the number 0.5"),
         ("max-requests-per-minute: '3'", "runs[0].max-requests-per-minute: must be a whole number, found the text '3'"),
         ("text-only: 1", "runs[0].text-only: must be true or false"),
         ("text_only: true", "unknown key 'text_only'; did you mean 'text-only'?"),
