@@ -25,6 +25,7 @@ SHORT: dict[str, tuple[Experiment, int]] = {
     "at-200": (experiments.at_200, 5),
     "at-1000": (experiments.at_1000, 5),
     "cpu": (experiments.cpu_per_item, 5),
+    "hand-written": (experiments.hand_written, 5),
     "parts": (experiments.parts, 5),
     "growth": (experiments.growth, 3),
     "collect": (experiments.collecting, 5),

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.processes import ROOT, Measured, Service, measure
-from benchmarks.suites import pytest_command, run_command, write_config, write_suite
+from benchmarks.server import ANSWER
+from benchmarks.suites import PROMPT, pytest_command, run_command, write_config, write_suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +218,46 @@ def cpu_per_item(times: int) -> list[Row]:
         Row("CPU per item over HTTP", (median(run.process.cpu_s for run in http) - fixed) / 2, "ms", 1.2),
         Row("CPU per item with the mock", (median(run.process.cpu_s for run in mock) - fixed) / 2, "ms", 1.0),
         Row("items per second over HTTP, whole process", rate, "/s"),
+    ]
+
+
+_HAND_WRITTEN = """
+import json
+
+import httpx
+import pytest
+
+client = httpx.Client()
+
+@pytest.mark.parametrize("number", range({tasks}))
+def test_item(number):
+    prompt = {prompt!r}.format(number=number)
+    body = {{"model": "m", "messages": [{{"role": "user", "content": prompt}}]}}
+    reply = client.post({url!r} + "/chat/completions", json=body)
+    content = json.loads(reply.json()["choices"][0]["message"]["content"])
+    assert content["final_answer"] == {answer!r}
+"""
+
+
+def hand_written(times: int) -> list[Row]:
+    """1,000 × no latency at 50, against the tests one would write by hand: one after the other, nothing recorded."""
+
+    def by_hand() -> Measured:
+        with folder() as path:
+            text = _HAND_WRITTEN.format(tasks=1000, prompt=PROMPT, url=service.url, answer=ANSWER)
+            (path / "test_items.py").write_text(text, "utf-8")
+            process = measure(pytest_command("-q", "--rootdir=."), path)
+        if "1000 passed" not in process.output:
+            raise RuntimeError(f"expected 1000 passed:\n{process.output[-3000:]}")
+        return process
+
+    with Service() as service:
+        theirs, ours = repeat(times, by_hand, lambda: run_suite(1000, 50, service).process)
+    rate, own = (1000 / median(run.wall_s for run in runs) for runs in (theirs, ours))
+    return [
+        Row("hand-written pytest and httpx, whole process", rate, "/s"),
+        Row("ours, whole process", own, "/s"),
+        Row("ours ÷ hand-written", own / rate, "×", 1.0, at_least=True),
     ]
 
 
