@@ -148,6 +148,12 @@ class TaskItem(pytest.Function):
         if result.kind is Kind.SKIPPED:
             pytest.skip(_skip_reason(result))
 
+    def runtest(self) -> None:
+        """Call the test function, by way of pytest's hook, and see to it that a wrong answer fails."""
+        super().runtest()
+        if self.result is not None:  # the hook may have called nothing: ``-p no:python``, a plugin's own way
+            _evaluate(self.result)
+
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int, str]:
         """Return the task's place in the YAML file (0-based line)."""
         position = self.task.position

@@ -30,6 +30,16 @@ def test_each_kind_has_its_own_outcome(project):
     assert project.kinds() == {"right": "Passed", "wrong": "Failed", "broken": "Error", "structured": "Skipped"}
 
 
+@pytest.mark.parametrize("swallows", [False, True])
+def test_a_wrong_answer_fails_also_where_nobody_calls_the_test_function(project, swallows):
+    project.mock(PARAMETERS, SUITE, **{"disable-structured-output": True})
+    if swallows:
+        project.write("conftest.py", "def pytest_pyfunc_call(): return True")
+    result = project.run("tasks.yaml", *([] if swallows else ["-p", "no:python"]))
+    result.assert_outcomes(passed=1, failed=1, errors=1, skipped=1)
+    result.stdout.fnmatch_lines(["*got 'rom', expected 'rom?' (or one of 1 others)*"])
+
+
 def test_failure_text_says_verdict_diff_rule_place_and_rerun(project):
     project.mock(PARAMETERS, SUITE, **{"disable-structured-output": True})
     result = project.run("tasks.yaml")
