@@ -55,7 +55,7 @@ def print_summary(reporter: Any, evaluation: Evaluation, written: WrittenReports
 
     if evaluation.results and evaluation.pytest_config.option.verbose > -2:
         summaries = summarize(evaluation.results)
-        reporter.section("mindtrial")
+        reporter.write_sep("=", "mindtrial")
         for line in terminal_table(summaries, _width()):
             reporter.write_line(line)
         spent = spending_notes(evaluation.results)
