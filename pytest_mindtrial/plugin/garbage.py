@@ -110,7 +110,7 @@ class _Exit:
         self.is_spared = True
 
     def _leave(self) -> None:
-        # A thread that lives on (all others were awaited) may hold a file for ever, and flushing it would wait for ever.
+        # A thread that still lives may be stuck in writing to a file, and whoever flushes that file waits for it.
         if not self.is_spared or threading.active_count() > 1:
             return
         gc.unfreeze()  # what is set aside is not listed
@@ -118,7 +118,7 @@ class _Exit:
         kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, _WRITTEN_AT_EXIT)}
         for each in objects:
             if type(each) in kinds:  # five times as fast as isinstance, among a million objects
-                with contextlib.suppress(Exception):  # closed, detached, or nobody reads any more; Python is silent, too
+                with contextlib.suppress(Exception):  # closed, detached, nobody reads: Python is silent, too
                     each.flush()
         gc.freeze()
 

@@ -22,6 +22,7 @@ import pytest
 from pytest_mindtrial.plugin._compat import phases_of_pytest
 from pytest_mindtrial.plugin.items import TaskItem
 from pytest_mindtrial.plugin.lifecycle import ENGINE_THREADS
+from pytest_mindtrial.plugin.progress import has_live_logs
 from pytest_mindtrial.plugin.properties import add_properties
 from pytest_mindtrial.plugin.reporting import add_result
 
@@ -61,7 +62,7 @@ def shorten(evaluation: Evaluation, session: pytest.Session) -> None:
 
 def _is_watched(config: pytest.Config) -> bool:
     """Tell whether anybody takes part in the phases of items."""
-    if any(getattr(config.option, name, None) for name in _OPTIONS):
+    if any(getattr(config.option, name, None) for name in _OPTIONS) or has_live_logs(config):  # they name the phase
         return True
     if any(getattr(config.hook, name).get_hookimpls() for name in _USER_CODE_HOOKS):
         return True

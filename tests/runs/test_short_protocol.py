@@ -234,6 +234,25 @@ def test_an_item_that_must_be_waited_for_goes_through_pytests_phases(project: Pr
     assert str(outcome.stdout).count("Captured log setup") >= 3
 
 
+@pytest.mark.parametrize("option", ["--log-cli-level=INFO", "-olog_cli=true"])
+def test_live_logs_name_the_phase_in_which_something_is_logged(project: Project, option: str) -> None:
+    project.mock({"behaviour": "perfect"}, _tasks("first", "second", "third"))
+    project.write(
+        "conftest.py",
+        """
+        import logging
+
+        from pytest_mindtrial.plugin.waiting import Waiting
+
+        def pytest_configure(config):
+            Waiting.give_way = lambda self: logging.getLogger("mine").warning("gave way")
+        """,
+    )
+    outcome = _process(project, "tasks.yaml", option)
+    outcome.assert_outcomes(passed=3)
+    assert str(outcome.stdout).count("live log setup") == 3
+
+
 def test_what_encloses_items_is_set_up_before_the_first_and_torn_down_after_the_last(project: Project) -> None:
     project.mock({"behaviour": "perfect"}, _tasks("first", "second", "third"))
     project.write(
