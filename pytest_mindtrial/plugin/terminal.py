@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_mindtrial.core.display import one_line
 from pytest_mindtrial.plugin.concurrency import concurrency_text
 from pytest_mindtrial.plugin.items import TaskItem
 from pytest_mindtrial.plugin.outputs import Outputs
@@ -39,7 +40,7 @@ def header_lines(evaluation: Evaluation, items: Sequence[pytest.Item]) -> list[s
     parts = [f"mindtrial: {counts}"]
     if not config.option.collectonly:
         parts += [
-            f"seed {evaluation.seed[:8]}{'…' if len(evaluation.seed) > 8 else ''}",
+            f"seed {one_line(evaluation.seed)}",  # whole, so that it can be given to --mt-seed
             f"concurrency {concurrency_text(evaluation.settings.concurrency)}",
             f"results → {evaluation.shown(Outputs(evaluation).directory)}",
         ]
