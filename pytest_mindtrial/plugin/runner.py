@@ -101,7 +101,7 @@ class Runner:
             self._known = {**resume.reused(), **self._known}
         settings, redactor = evaluation.settings, self.redactor
         try:
-            self._budget = spending_limit(settings, self._to_run())
+            self._budget = spending_limit(evaluation, self._to_run())
             self._cache = response_cache(settings, redactor)
             self._engine = Engine(
                 configs=evaluation.configs,
@@ -127,7 +127,7 @@ class Runner:
             self._budget.on_exhausted = lambda reason: self.engine.cancel_pending()
             from pytest_mindtrial.plugin.budgeting import BudgetHooks
 
-            evaluation.pytest_config.pluginmanager.register(BudgetHooks(evaluation), "mindtrial-budget")
+            evaluation.pytest_config.pluginmanager.register(BudgetHooks(evaluation, self._budget), "mindtrial-budget")
         if resume is not None and not resume.continues(self.outputs.journal):
             for result in self._known.values():
                 self._journal.attempt(result)

@@ -72,12 +72,13 @@ def print_summary(reporter: Any, evaluation: Evaluation, written: WrittenReports
     if runner is not None and runner.inline_reasons:
         names = ", ".join(sorted(runner.inline_reasons))
         reporter.write_line(f"ran one after another because of your fixtures: {names}")
-    if runner is not None and runner.exhausted:
+    keeper = evaluation.keeper
+    if keeper is not None and keeper.exhausted:
         left = evaluation.awaited - len(evaluation.results)
-        reporter.write_line(f"not run: {left} items: {runner.exhausted}", red=True, bold=True)
+        reporter.write_line(f"not run: {left} items: {keeper.exhausted}", red=True, bold=True)
     if evaluation.final_info is not None and not evaluation.final_info.is_complete:
         reporter.write_line(f"incomplete: {evaluation.final_info.incomplete_reason}", red=True, bold=True)
-    for note in runner.notes if runner is not None else ():
+    for note in keeper.notes if keeper is not None else ():
         reporter.write_line(note)
     for name, path in written.paths:
         reporter.write_line(f"{name + ':':<9}{_shown(evaluation, path)}")
