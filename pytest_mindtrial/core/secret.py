@@ -5,6 +5,7 @@ Does not encrypt; it makes accidental printing, formatting, pickling and seriali
 
 from __future__ import annotations
 
+import re
 import threading
 from json.encoder import encode_basestring_ascii
 from typing import NoReturn
@@ -66,17 +67,24 @@ class Redactor:
         value = secret.reveal()
         with self._lock:
             if len(value) >= 6 and value not in self._values:
-                # New tuples, because other threads may be going through the old ones. The longest first, so that a
-                # secret that contains another one is masked whole; what `version` counts comes last.
+                # New tuples, because other threads may be going through the old ones; what `version` counts comes last.
                 self._in_json = (*self._in_json, encode_basestring_ascii(value)[1:-1])
-                self._values = tuple(sorted((*self._values, value), key=len, reverse=True))
+                self._values = (*self._values, value)
 
     def __call__(self, text: str) -> str:
-        """Return the text with every known secret masked."""
+        """Return the text with every known secret masked; those that overlap or contain each other by one mask."""
+        places: list[tuple[int, int]] = []
         for value in self._values:
             if value in text:
-                text = text.replace(value, _MASK)
-        return text
+                places += [match.span(1) for match in re.finditer(f"(?=({re.escape(value)}))", text)]
+        if not places:
+            return text
+        pieces, end = [], 0
+        for start, stop in sorted(places):
+            if start >= end:
+                pieces += [text[end:start], _MASK]
+            end = max(end, stop)
+        return "".join(pieces) + text[end:]
 
     def may_be_in(self, text: str) -> bool:
         """Tell whether a secret may stand in a string of an ASCII JSON text; False is certain, True is not.

@@ -2,7 +2,8 @@
 
 Every request is reserved, judges, retries and tool turns included; cached replies never get here. The limit is
 overshot by no more than what the requests in flight take beyond their estimates, and once it is used up nothing is sent
-any more. Does not stop the session (the plugin does) and lives in the engine's loop. Source: field pain 6; design D5.
+any more. Does not stop the session (the plugin does) and lives in the engine's loop; several processes share a limit in
+``engine/shared_budget.py``. Source: field pain 6; design D5.
 """
 
 from __future__ import annotations
@@ -18,55 +19,132 @@ from pytest_mindtrial.engine.estimate import TokenEstimate, max_output_tokens
 from pytest_mindtrial.engine.requests import BUDGET_CAUSE
 from pytest_mindtrial.suite.model import Run
 
-__all__ = ["Reservation", "SpendingLimit"]
+__all__ = ["FALLBACK_CURRENCY", "NOTHING", "Account", "Amount", "Limits", "Reservation", "SpendingLimit"]
+
+FALLBACK_CURRENCY = "USD"
+"""Of a limit that names no currency where nothing has a price."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Amount:
+class Amount:
+    """Money, in the limit's currency, and tokens, input and output."""
+
     cost: float = 0.0
     tokens: int = 0
 
-    def __add__(self, other: _Amount) -> _Amount:
-        return _Amount(self.cost + other.cost, self.tokens + other.tokens)
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.cost + other.cost, self.tokens + other.tokens)
 
-    def __sub__(self, other: _Amount) -> _Amount:
-        return _Amount(self.cost - other.cost, self.tokens - other.tokens)
+    def __sub__(self, other: Amount) -> Amount:
+        return Amount(self.cost - other.cost, self.tokens - other.tokens)
+
+
+NOTHING = Amount()
+
+
+@dataclass(slots=True)
+class Account:
+    """What was spent, and what is set aside for requests in flight.
+
+    Attributes:
+        spent: Of requests that have ended.
+        reserved: Expected of those in flight.
+        in_flight: How many those are.
+        requests: How many have ended, those that cost nothing because they were refused not counted.
+    """
+
+    spent: Amount = NOTHING
+    reserved: Amount = NOTHING
+    in_flight: int = 0
+    requests: int = 0
+
+    def reserve(self, need: Amount) -> None:
+        """Set something aside for one more request."""
+        self.reserved += need
+        self.in_flight += 1
+
+    def release(self, need: Amount) -> None:
+        """End a request that cost nothing."""
+        self.reserved -= need
+        self.in_flight -= 1
+        if not self.in_flight:
+            self.reserved = NOTHING  # without the rounding of many sums
+
+    def settle(self, need: Amount, took: Amount) -> None:
+        """End a request."""
+        self.release(need)
+        self.spent += took
+        self.requests += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much may be spent, and the words for it.
+
+    Attributes:
+        max_cost: Most money; None = no limit.
+        currency: Of ``max_cost``.
+        max_tokens: Most tokens; None = no limit.
+    """
+
+    max_cost: float | None = None
+    currency: str = ""
+    max_tokens: int | None = None
+
+    def has_room(self, account: Account, need: Amount) -> bool:
+        """Tell whether a request may be sent while all those in flight take what is expected of them."""
+        total = account.spent + account.reserved + need
+        if self.max_cost is not None and total.cost > self.max_cost:
+            return False
+        return self.max_tokens is None or total.tokens <= self.max_tokens
+
+    def spent(self, account: Account) -> str:
+        """Return what was spent, for people."""
+        parts = []
+        if self.max_cost is not None:
+            parts.append(f"{account.spent.cost:.4f} {self.currency} of {self.max_cost:g} {self.currency}")
+        if self.max_tokens is not None:
+            parts.append(f"{account.spent.tokens:,} of {self.max_tokens:,} tokens")
+        requests = "1 request" if account.requests == 1 else f"{account.requests} requests"
+        return f"{' and '.join(parts)} in {requests}"
+
+    def used_up(self, account: Account, need: Amount) -> str:
+        """Return why a request that needs so much is the first one that is not sent, for people."""
+        is_cost = self.max_cost is not None and (account.spent + need).cost > self.max_cost
+        what = f"about {need.cost:.4f} {self.currency}" if is_cost else f"about {need.tokens:,} tokens"
+        name = "--mt-max-cost" if is_cost else "--mt-max-tokens"
+        return f"{name} is used up: {self.spent(account)}; the next request would take {what}"
 
 
 class SpendingLimit:
     """Implements `engine.requests.Budget`.
 
     Args:
-        max_cost: Most money; None = no limit. Runs without prices cost nothing here, so the caller sees to it that
-            there are none.
-        currency: Of ``max_cost``.
-        max_tokens: Most tokens, input and output; None = no limit.
-        on_exhausted: Called once, in the loop, with the reason.
+        limits: How much may be spent. Runs without prices cost nothing here, so the caller sees to it that there are
+            none where money is limited.
 
     Attributes:
-        exhausted: Why nothing is sent any more; blank while there is something left.
+        on_exhausted: Called once, in the loop, with the reason.
     """
 
-    def __init__(
-        self,
-        *,
-        max_cost: float | None = None,
-        currency: str = "",
-        max_tokens: int | None = None,
-        on_exhausted: Callable[[str], None] = lambda reason: None,
-    ) -> None:
-        self.exhausted = ""
-        self._max_cost = max_cost
-        self._currency = currency
-        self._max_tokens = max_tokens
-        self.on_exhausted = on_exhausted
-        self._spent = _Amount()
-        self._reserved = _Amount()
-        self._in_flight = 0
-        self._requests = 0
+    def __init__(self, limits: Limits) -> None:
+        self.on_exhausted: Callable[[str], None] = lambda reason: None
+        self._limits = limits
+        self._reason = ""
+        self._account = Account()
         # Keyed by identity, because runs hold mappings; the values keep the objects alive, so that ids stay unique.
         self._estimates: dict[int, tuple[Run, TokenEstimate]] = {}
         self._waiting: list[asyncio.Future[None]] = []
+
+    @property
+    def exhausted(self) -> str:
+        """Why nothing is sent any more; blank while there is something left."""
+        return self._reason
+
+    @property
+    def spent(self) -> str:
+        """What was spent so far, for people."""
+        return self._limits.spent(self._account)
 
     async def reserve(self, run: Run, weight: int) -> Reservation:
         """Return when a request may be sent.
@@ -81,45 +159,37 @@ class SpendingLimit:
             ProviderError: The limit is used up.
         """
         estimate = self._estimate(run)
-        while True:
-            if self.exhausted:
-                raise ProviderError(self.exhausted, transient=False, cause=BUDGET_CAUSE)
+        while not self._reason:
             need = self._amount(run, *estimate.tokens(weight))
-            if self._fits(need):
-                self._reserved += need
-                self._in_flight += 1
+            if self._take(need):
                 return Reservation(self, run, weight, need)
-            if not self._in_flight:
-                self._exhaust(need)
-                continue
-            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(future)
-            await future
+            if not self._reason:
+                await self._changed()
+        raise ProviderError(self._reason, transient=False, cause=BUDGET_CAUSE)
 
-    @property
-    def spent(self) -> str:
-        """Return what was spent so far, for people."""
-        parts = []
-        if self._max_cost is not None:
-            parts.append(f"{self._spent.cost:.4f} {self._currency} of {self._max_cost:g} {self._currency}")
-        if self._max_tokens is not None:
-            parts.append(f"{self._spent.tokens:,} of {self._max_tokens:,} tokens")
-        requests = "1 request" if self._requests == 1 else f"{self._requests} requests"
-        return f"{' and '.join(parts)} in {requests}"
+    def stop(self) -> None:
+        """Say that an item is left out for want of money."""
 
-    def _fits(self, need: _Amount) -> bool:
-        total = self._spent + self._reserved + need
-        if self._max_cost is not None and total.cost > self._max_cost:
-            return False
-        return self._max_tokens is None or total.tokens <= self._max_tokens
+    def _take(self, need: Amount) -> bool:
+        """Set an amount aside where there is room; without room and with nothing in flight there never will be."""
+        account = self._account
+        if self._limits.has_room(account, need):
+            account.reserve(need)
+            return True
+        if not account.in_flight:
+            self._exhaust(self._limits.used_up(account, need))
+        return False
 
-    def _exhaust(self, need: _Amount) -> None:
-        is_cost = self._max_cost is not None and (self._spent + need).cost > self._max_cost
-        what = f"about {need.cost:.4f} {self._currency}" if is_cost else f"about {need.tokens:,} tokens"
-        name = "--mt-max-cost" if is_cost else "--mt-max-tokens"
-        self.exhausted = f"{name} is used up: {self.spent}; the next request would take {what}"
+    async def _changed(self) -> None:
+        """Wait until there may be more room."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        await future
+
+    def _exhaust(self, reason: str) -> None:
+        self._reason = reason
         self._wake()
-        self.on_exhausted(self.exhausted)
+        self.on_exhausted(reason)
 
     def _estimate(self, run: Run) -> TokenEstimate:
         known = self._estimates.get(id(run))
@@ -133,20 +203,12 @@ class SpendingLimit:
         if usage is not None:
             self._estimate(run).learn(reservation.weight, usage)
             amount = self._actual(run, usage, amount)
-        self._close(reservation)
-        self._spent += amount
-        self._requests += 1
+        self._account.settle(reservation.need, amount)
         self._wake()
 
     def _release(self, reservation: Reservation) -> None:
-        self._close(reservation)
+        self._account.release(reservation.need)
         self._wake()
-
-    def _close(self, reservation: Reservation) -> None:
-        self._reserved -= reservation.need
-        self._in_flight -= 1
-        if not self._in_flight:
-            self._reserved = _Amount()  # without the rounding of many sums
 
     def _wake(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -154,19 +216,19 @@ class SpendingLimit:
             if not future.done():
                 future.set_result(None)
 
-    def _amount(self, run: Run, into: int, out: int) -> _Amount:
-        return _Amount(_dearest(run.pricing, into, out) if self._max_cost is not None else 0.0, into + out)
+    def _amount(self, run: Run, into: int, out: int) -> Amount:
+        return Amount(_dearest(run.pricing, into, out) if self._limits.max_cost is not None else 0.0, into + out)
 
-    def _actual(self, run: Run, usage: Usage, expected: _Amount) -> _Amount:
+    def _actual(self, run: Run, usage: Usage, expected: Amount) -> Amount:
         """Return what a reply has cost; counters that are not reported count as expected."""
         into, out = usage.effective_input, usage.effective_output
         if into is None or out is None:
             return expected
         cost = 0.0
-        if self._max_cost is not None and run.pricing is not None:
+        if self._limits.max_cost is not None and run.pricing is not None:
             priced = cost_of(usage, run.pricing)
             cost = _dearest(run.pricing, into, out) if isinstance(priced, NoCost) else priced
-        return _Amount(cost, into + out)
+        return Amount(cost, into + out)
 
 
 class Reservation:
@@ -174,7 +236,7 @@ class Reservation:
 
     __slots__ = ("_limit", "need", "run", "weight")
 
-    def __init__(self, limit: SpendingLimit, run: Run, weight: int, need: _Amount) -> None:
+    def __init__(self, limit: SpendingLimit, run: Run, weight: int, need: Amount) -> None:
         self._limit: SpendingLimit | None = limit
         self.run = run
         self.weight = weight

@@ -40,17 +40,17 @@ def response_cache(settings: Settings, redactor: Redactor) -> ResponseCache | No
     return ResponseCache(settings.cache, cast("CacheMode", settings.cache_mode), redactor)
 
 
-def spending_limit(settings: Settings, items: Iterable[TaskItem]) -> SpendingLimit | None:
+def spending_limit(evaluation: Evaluation, items: Iterable[TaskItem]) -> SpendingLimit | None:
     """Return the limit that ``--mt-max-cost`` and ``--mt-max-tokens`` ask for, or None; see ``plugin/budgeting.py``.
 
     Raises:
         pytest.UsageError: The amount is none, or runs have no prices or prices in another currency.
     """
-    if settings.max_cost is None and settings.max_tokens is None:
+    if not evaluation.settings.has_budget:
         return None
     from pytest_mindtrial.plugin.budgeting import spending_limit
 
-    return spending_limit(settings, items)
+    return spending_limit(evaluation, items)
 
 
 def attempt_settings(

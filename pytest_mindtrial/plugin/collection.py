@@ -54,8 +54,10 @@ def may_claim(path: Path, parent: pytest.Collector) -> bool:
     return path.suffix in (".yaml", ".yml") and parent.session.isinitpath(path)
 
 
-class TaskFile(pytest.File):
-    """A task file."""
+class TaskFile(pytest.Module):
+    """A task file. To pytest it is a module, as its own text doctests are, so that fixtures may have that scope."""
+
+    obj = None
 
     def collect(self) -> Iterable[pytest.Item]:
         """Yield one item per enabled task × enabled run (× repeat), in file order.

@@ -27,6 +27,7 @@ from pytest_mindtrial.results.lane_journals import absorb
 
 if TYPE_CHECKING:
     from pytest_mindtrial.plugin.evaluation import Evaluation
+    from pytest_mindtrial.plugin.shared_budget import SessionBudget
     from pytest_mindtrial.results.evaluation import EvaluationInfo
 
 __all__ = ["Controller"]
@@ -39,6 +40,7 @@ class Controller:
         evaluation: The session's state.
         task_ids: Reads node ids.
         collection: Node ids of all tests of the session, in collection order.
+        budget: The session's spending limit; None = there is none.
 
     Attributes:
         inline_reasons: As of `Runner`; workers do not tell.
@@ -48,8 +50,15 @@ class Controller:
         pytest.UsageError: The journal cannot be written.
     """
 
-    def __init__(self, evaluation: Evaluation, task_ids: TaskIds, collection: Sequence[str]) -> None:
+    def __init__(
+        self,
+        evaluation: Evaluation,
+        task_ids: TaskIds,
+        collection: Sequence[str],
+        budget: SessionBudget | None = None,
+    ) -> None:
         self._evaluation = evaluation
+        self._budget = budget
         self._ids = task_ids
         self.redactor = _all_keys(evaluation)
         self._inbox = Inbox()
@@ -72,6 +81,16 @@ class Controller:
     def problem(self) -> str:
         """Why the session should stop; blank while all is well."""
         return self._journal.problem
+
+    @property
+    def exhausted(self) -> str:
+        """Why the budget lets nothing more run; blank while it does."""
+        return self._budget.exhausted if self._budget is not None else ""
+
+    @property
+    def notes(self) -> list[str]:
+        """As of `Runner`; what workers note of their caches stays there."""
+        return [f"budget: {self._budget.spent}"] if self._budget is not None else []
 
     def is_clean(self, result: Result) -> bool:
         """Tell whether the journal has written this very result as it is."""

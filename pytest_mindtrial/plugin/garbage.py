@@ -15,6 +15,7 @@ import atexit
 import contextlib
 import gc
 import io
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -109,14 +110,15 @@ class _Exit:
         self.is_spared = True
 
     def _leave(self) -> None:
-        if not self.is_spared:
+        # A thread that still lives may be stuck in writing to a file, and whoever flushes that file waits for it.
+        if not self.is_spared or threading.active_count() > 1:
             return
         gc.unfreeze()  # what is set aside is not listed
         objects = gc.get_objects()
         kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, _WRITTEN_AT_EXIT)}
         for each in objects:
             if type(each) in kinds:  # five times as fast as isinstance, among a million objects
-                with contextlib.suppress(OSError, ValueError):  # closed, detached, or nobody reads any more
+                with contextlib.suppress(Exception):  # closed, detached, nobody reads: Python is silent, too
                     each.flush()
         gc.freeze()
 

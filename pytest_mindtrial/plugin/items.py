@@ -30,6 +30,8 @@ OUR_FIXTURES = frozenset(
 ) | {"pytestconfig", "request"}
 """What every item asks for."""
 
+_DECIDED_BY_PYTEST = frozenset(("skip", "skipif", "xfail"))
+
 
 class WrongAnswer(Exception):
     """The model answered, and the validator said no. Raised in call."""
@@ -108,13 +110,15 @@ class TaskItem(pytest.Function):
         return foreign_fixtures(self)
 
     @property
-    def asks_only_for_ours(self) -> bool:
-        """True when no plugin and no conftest gives it a fixture of theirs (autouse fixtures are such)."""
-        return self._twin._asks_only_for_ours
+    def is_plain(self) -> bool:
+        """True when no plugin and no conftest has a say in it: by a fixture of theirs, or by a mark for pytest."""
+        is_ours = self.foreign_fixtures() == {} and OUR_FIXTURES.issuperset(self.fixturenames)
+        return is_ours and not self.may_be_left_out
 
-    @cached_property
-    def _asks_only_for_ours(self) -> bool:
-        return self.foreign_fixtures() == {} and OUR_FIXTURES.issuperset(self.fixturenames)
+    @property
+    def may_be_left_out(self) -> bool:
+        """True when a mark may keep pytest from running it, or from taking its outcome as it is."""
+        return not _DECIDED_BY_PYTEST.isdisjoint([mark.name for mark in self.iter_markers()])
 
     @cached_property
     def report_keywords(self) -> dict[str, Literal[1]]:
@@ -143,6 +147,12 @@ class TaskItem(pytest.Function):
             raise NoAnswer(result)
         if result.kind is Kind.SKIPPED:
             pytest.skip(_skip_reason(result))
+
+    def runtest(self) -> None:
+        """Call the test function, by way of pytest's hook, and see to it that a wrong answer fails."""
+        super().runtest()
+        if self.result is not None:  # the hook may have called nothing: ``-p no:python``, a plugin's own way
+            _evaluate(self.result)
 
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int, str]:
         """Return the task's place in the YAML file (0-based line)."""

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from pytest_mindtrial.plugin.evaluation import Evaluation
     from pytest_mindtrial.plugin.reporting import WrittenReports
 
-__all__ = ["finish", "separate_logs", "start"]
+__all__ = ["ENGINE_THREADS", "finish", "separate_logs", "start"]
 
-_ENGINE_THREADS = "mindtrial"
+ENGINE_THREADS = "mindtrial"
+"""How the names of our threads begin."""
 
 
 class _OtherThreads(logging.Filter):
@@ -28,7 +29,7 @@ class _OtherThreads(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Drop records of threads whose name starts with ``mindtrial``."""
-        return not (record.threadName or "").startswith(_ENGINE_THREADS)
+        return not (record.threadName or "").startswith(ENGINE_THREADS)
 
 
 def start(evaluation: Evaluation, session: pytest.Session) -> bool | None:

@@ -45,13 +45,6 @@ def check_one_process(config: pytest.Config, values: Mapping[str, Any]) -> None:
     """
     if not (config.getoption("numprocesses", None) or config.getoption("tx", None)) or hasattr(config, "workerinput"):
         return
-    for key in ("mt_max_cost", "mt_max_tokens"):
-        if values[key]:
-            name = f"--{key.replace('_', '-')}"
-            raise pytest.UsageError(
-                f"{name}: a spending limit cannot be shared between xdist's workers; leave out -n "
-                "(attempts run concurrently without it)"
-            )
     if values["mt_plan"] is not None:
         raise pytest.UsageError("--mt-plan plans in one process; leave out -n")
 

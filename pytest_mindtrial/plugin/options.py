@@ -146,6 +146,11 @@ class Settings(NamedTuple):
     interactive: bool = False
 
     @property
+    def has_budget(self) -> bool:
+        """True when the session may spend so much and no more."""
+        return self.max_cost is not None or self.max_tokens is not None
+
+    @property
     def has_gates(self) -> bool:
         """True when the exit status follows gates; pins alone are no gate."""
         return bool(self.min_pass_rate or self.gates or self.baseline)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_mindtrial.plugin.evaluation import Evaluation
     from pytest_mindtrial.plugin.runner import Runner
 
-__all__ = ["Display", "LiveScreen", "PeriodicLines", "Progress", "start_progress"]
+__all__ = ["Display", "LiveScreen", "PeriodicLines", "Progress", "has_live_logs", "start_progress"]
 
 _REDRAW_S = 0.5
 _SILENCE_S = 30.0
@@ -234,10 +234,14 @@ def _would_disturb(evaluation: Evaluation) -> bool:
     """Tell whether other output shares the screen, or none is wanted."""
     config = evaluation.pytest_config
     option = config.option
-    has_logs = config.pluginmanager.has_plugin("logging")
-    has_live_logs = has_logs and bool(getattr(option, "log_cli_level", None) or config.getini("log_cli"))
     is_captured = getattr(option, "capture", "no") != "no"
-    return option.verbose < 0 or evaluation.settings.interactive or has_live_logs or not is_captured
+    return option.verbose < 0 or evaluation.settings.interactive or has_live_logs(config) or not is_captured
+
+
+def has_live_logs(config: pytest.Config) -> bool:
+    """Tell whether pytest prints what is logged as it comes."""
+    has_logs = config.pluginmanager.has_plugin("logging")
+    return has_logs and bool(getattr(config.option, "log_cli_level", None) or config.getini("log_cli"))
 
 
 def _register(evaluation: Evaluation, runner: Runner, reporter: Any) -> Progress:

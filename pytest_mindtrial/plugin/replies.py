@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +25,12 @@ class Reply:
     Attributes:
         text: The answer as text; structured answers are in `content`.
         content: The answer, any JSON value.
-        result: Everything known of the attempt.
+        result: Everything known of the attempt; too much for what pytest prints of a failed assertion.
     """
 
     text: str
     content: Any
-    result: Result
+    result: Result = field(repr=False)
 
 
 class NoJudgement:

@@ -44,9 +44,6 @@ __all__ = ["Runner"]
 
 T = TypeVar("T")
 
-_DECIDED_BY_PYTEST = frozenset(("skip", "skipif", "xfail"))
-"""Markers that may keep pytest from running an item at all."""
-
 _CLOSE_TIMEOUT_S = 1.5
 
 
@@ -104,7 +101,7 @@ class Runner:
             self._known = {**resume.reused(), **self._known}
         settings, redactor = evaluation.settings, self.redactor
         try:
-            self._budget = spending_limit(settings, self._to_run())
+            self._budget = spending_limit(evaluation, self._to_run())
             self._cache = response_cache(settings, redactor)
             self._engine = Engine(
                 configs=evaluation.configs,
@@ -130,7 +127,7 @@ class Runner:
             self._budget.on_exhausted = lambda reason: self.engine.cancel_pending()
             from pytest_mindtrial.plugin.budgeting import BudgetHooks
 
-            evaluation.pytest_config.pluginmanager.register(BudgetHooks(evaluation), "mindtrial-budget")
+            evaluation.pytest_config.pluginmanager.register(BudgetHooks(evaluation, self._budget), "mindtrial-budget")
         if resume is not None and not resume.continues(self.outputs.journal):
             for result in self._known.values():
                 self._journal.attempt(result)
@@ -162,7 +159,7 @@ class Runner:
         return list(pairs.values())
 
     def _may_run_ahead(self, item: TaskItem) -> bool:
-        if not _DECIDED_BY_PYTEST.isdisjoint(mark.name for mark in item.iter_markers()):
+        if item.may_be_left_out:
             return False
         foreign = item.foreign_fixtures()
         if foreign is None:
@@ -240,24 +237,18 @@ class Runner:
         self.waiting.give_way()
         return result
 
-    def is_ahead(self, item: TaskItem) -> bool:
-        """Tell whether an item's attempt was started ahead of pytest, or was made in an earlier session."""
-        return item.nodeid in self._futures or item.nodeid in self._known
-
     def passed_ahead(self, item: TaskItem) -> Result | None:
-        """Wait for an attempt that was started ahead; return it when it passed.
+        """Return an attempt that was started ahead, or made in an earlier session, if it has passed by now.
 
-        None leaves everything as it was: `result_of` then returns or raises what there is to say.
+        None leaves everything as it was: `result_of` then waits, and returns or raises what there is to say.
         """
         result = self._known.get(item.nodeid)
         if result is None:
-            try:
-                result = self.waiting.result(self._futures[item.nodeid])
-            except (Exception, pytest.skip.Exception):
+            future = self._futures.get(item.nodeid)
+            if future is None or not future.done() or future.cancelled() or future.exception() is not None:
                 return None
-        if result.kind is not Kind.PASSED:
-            return None
-        return self.result_of(item)
+            result = future.result()
+        return self.result_of(item) if result.kind is Kind.PASSED else None
 
     def run_now(self, plan: AttemptPlan) -> Result:
         """Make one attempt, or judge its stored answer, and wait for it."""

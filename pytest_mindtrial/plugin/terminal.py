@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_mindtrial.core.display import one_line
 from pytest_mindtrial.plugin.concurrency import concurrency_text
 from pytest_mindtrial.plugin.items import TaskItem
 from pytest_mindtrial.plugin.outputs import Outputs
@@ -39,7 +40,7 @@ def header_lines(evaluation: Evaluation, items: Sequence[pytest.Item]) -> list[s
     parts = [f"mindtrial: {counts}"]
     if not config.option.collectonly:
         parts += [
-            f"seed {evaluation.seed[:8]}{'…' if len(evaluation.seed) > 8 else ''}",
+            f"seed {one_line(evaluation.seed)}",  # whole, so that it can be given to --mt-seed
             f"concurrency {concurrency_text(evaluation.settings.concurrency)}",
             f"results → {evaluation.shown(Outputs(evaluation).directory)}",
         ]
@@ -55,7 +56,7 @@ def print_summary(reporter: Any, evaluation: Evaluation, written: WrittenReports
 
     if evaluation.results and evaluation.pytest_config.option.verbose > -2:
         summaries = summarize(evaluation.results)
-        reporter.section("mindtrial")
+        reporter.write_sep("=", "mindtrial")
         for line in terminal_table(summaries, _width()):
             reporter.write_line(line)
         spent = spending_notes(evaluation.results)
@@ -71,12 +72,13 @@ def print_summary(reporter: Any, evaluation: Evaluation, written: WrittenReports
     if runner is not None and runner.inline_reasons:
         names = ", ".join(sorted(runner.inline_reasons))
         reporter.write_line(f"ran one after another because of your fixtures: {names}")
-    if runner is not None and runner.exhausted:
+    keeper = evaluation.keeper
+    if keeper is not None and keeper.exhausted:
         left = evaluation.awaited - len(evaluation.results)
-        reporter.write_line(f"not run: {left} items: {runner.exhausted}", red=True, bold=True)
+        reporter.write_line(f"not run: {left} items: {keeper.exhausted}", red=True, bold=True)
     if evaluation.final_info is not None and not evaluation.final_info.is_complete:
         reporter.write_line(f"incomplete: {evaluation.final_info.incomplete_reason}", red=True, bold=True)
-    for note in runner.notes if runner is not None else ():
+    for note in keeper.notes if keeper is not None else ():
         reporter.write_line(note)
     for name, path in written.paths:
         reporter.write_line(f"{name + ':':<9}{_shown(evaluation, path)}")

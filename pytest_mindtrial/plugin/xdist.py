@@ -8,7 +8,7 @@ here before any test is sent. Source: spec pytest 4.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import pytest
 from pytest_mindtrial.plugin.recorder import EVALUATION, USAGE_ERROR
 
 if TYPE_CHECKING:
+    from pytest_mindtrial.plugin.shared_budget import SessionBudget
     from pytest_mindtrial.plugin.xdist_scheduler import LaneScheduling
 
 __all__ = ["XdistHooks"]
@@ -35,6 +36,7 @@ class XdistHooks:
         self._scheduler: LaneScheduling | None = None
         self._lanes: Sequence[Sequence[int]] = ()
         self._unreported: set[str] = set()
+        self._budget: SessionBudget | None = None
 
     @property
     def _is_distributed(self) -> bool:
@@ -71,6 +73,10 @@ class XdistHooks:
                 evaluation.config_for(path)
             except UserError as error:
                 raise pytest.UsageError(str(error)) from None
+        if evaluation.settings.has_budget:
+            from pytest_mindtrial.plugin.shared_budget import SessionBudget
+
+            self._budget = SessionBudget(evaluation)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self, specs: Sequence[Any]) -> None:
@@ -89,6 +95,8 @@ class XdistHooks:
         if self._scheduler is not None and slot < len(self._lanes):
             settled = sorted(set(self._lanes[slot]).difference(self._scheduler.unsent(slot)))
         shared = evaluation_of(self._config).as_workerinput()
+        if self._budget is not None:
+            shared["budget"] = self._budget.add_worker()
         node.workerinput["mindtrial"] = {
             **shared,
             "slot": slot,
@@ -99,9 +107,11 @@ class XdistHooks:
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        """Keep the lanes of a worker that has crashed for its replacement."""
+        """Keep the lanes of a worker that has crashed for its replacement, and what it has spent."""
         if error is not None:
             self._free.append(_slot_of(node))
+        if self._budget is not None:
+            self._budget.ended(_page_of(node))
 
     # Distribution
 
@@ -112,8 +122,11 @@ class XdistHooks:
             return None
         from pytest_mindtrial.plugin.xdist_scheduler import LaneScheduling
 
-        self._scheduler = LaneScheduling(config, self._workers, self._plan, _slot_of)
+        self._scheduler = LaneScheduling(config, self._workers, self._plan, _slot_of, self._has_stopped)
         return self._scheduler
+
+    def _has_stopped(self, node: Any) -> bool:
+        return self._budget is not None and self._budget.has_stopped(_page_of(node))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Learn that an item was reported."""
@@ -168,7 +181,7 @@ class XdistHooks:
                 evaluation.suite_paths.append(identity.path)
         for problem in sweep_before(task_ids, identities):
             evaluation.note(problem)
-        evaluation.controller = Controller(evaluation, task_ids, ids)
+        evaluation.controller = Controller(evaluation, task_ids, ids, self._budget)
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None and self._config.option.verbose >= 0:
             owners = sum(map(bool, self._lanes))
@@ -177,6 +190,15 @@ class XdistHooks:
         return self._lanes
 
     # The end
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Fail the session once the budget is used up and all workers have ended, as one process does."""
+        result = yield
+        if self._budget is not None and (reason := self._budget.stopped):
+            session.shouldfail = reason
+            raise session.Failed(reason)
+        return result
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -196,6 +218,10 @@ class XdistHooks:
 
 def _slot_of(node: Any) -> int:
     return int(node.workerinput["mindtrial"]["slot"])
+
+
+def _page_of(node: Any) -> int:
+    return int(node.workerinput["mindtrial"]["budget"][1])
 
 
 def _refuse_remote(spec: str) -> None:

@@ -43,6 +43,7 @@ class LaneScheduling:
         plan: Gives for every worker slot the places of its items in the collection; places in no slot are ordinary
             tests.
         slot_of: Gives the slot that a worker was started for.
+        has_stopped: Tells whether a worker runs nothing of what it is sent any more, which ends the session.
     """
 
     def __init__(
@@ -51,11 +52,13 @@ class LaneScheduling:
         workers: int,
         plan: Callable[[Sequence[str]], Sequence[Sequence[int]]],
         slot_of: Callable[[Any], int],
+        has_stopped: Callable[[Any], bool] = lambda node: False,
     ) -> None:
         self._config = config
         self._workers = workers
         self._plan = plan
         self._slot_of = slot_of
+        self._has_stopped = has_stopped
         self._in_hand_limit = _ITEMS_IN_HAND_MAXFAIL if config.getvalue("maxfail") else _ITEMS_IN_HAND
         self._dist = str(config.getvalue("dist"))
         self._collection: list[str] | None = None
@@ -176,12 +179,15 @@ class LaneScheduling:
         in_hand = self._in_hand[node]
         if node.shutting_down or self._collection is None or len(in_hand) > self._in_hand_limit // 2:
             return
+        lane = self._lanes[self._slot_of(node)] if self._lanes else deque()
+        if self._has_stopped(node):
+            lane.clear()
+            self._others.clear()
         places: list[int] = []
         # Neighbours stay together, for the sake of their fixtures; the share shrinks so that all workers end together.
         share = max(1, len(self._others) // (4 * self._workers))
         while self._others and len(in_hand) + len(places) < min(share + 1, self._in_hand_limit):
             places += self._others.popleft()
-        lane = self._lanes[self._slot_of(node)] if self._lanes else deque()
         while lane and len(in_hand) + len(places) < self._in_hand_limit:
             places.append(lane.popleft())
         if places:

@@ -7,7 +7,7 @@ Source: spec pytest 4.2 and 4.4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -45,9 +45,9 @@ class WorkerHooks:
         except pytest.UsageError as problem:
             self._say(str(problem))
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self) -> None:
-        """Start looking ahead as soon as the controller has sent something."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self) -> Generator[None, object, object]:
+        """Start looking ahead as soon as the controller has sent something; before anyone asks for the runner."""
         runner, self._prepared = self._prepared, None
         if runner is not None:
             from pytest_mindtrial.plugin.evaluation import evaluation_of
@@ -56,6 +56,7 @@ class WorkerHooks:
             separate_logs(self._config)
             evaluation_of(self._config).runner = runner
             runner.start()
+        return (yield)
 
     def _prepare(self, evaluation: Evaluation, session: pytest.Session) -> None:
         from pytest_mindtrial.plugin.runner import Runner

@@ -183,7 +183,7 @@ class MockConversation:
             return Turn(None, StopClass.REFUSED, "refusal", usage=self._usage(0))
         if fault == "empty":
             return Turn(None, StopClass.FINAL, "stop", usage=self._usage(0))
-        text = self._text(self._answer())
+        text = self._text(*self._answer())
         stop, reason = StopClass.FINAL, "stop"
         if fault == "truncated":
             text, stop, reason = text[: len(text) // 2], StopClass.TRUNCATED, "length"
@@ -192,13 +192,15 @@ class MockConversation:
         mode: Any = "off" if self._run.disable_structured_output else "schema"
         return Turn(text, stop, reason, usage=self._usage(len(text)), mode=mode)
 
-    def _answer(self) -> Any:
-        prompt = self._prompt
+    def _answer(self) -> tuple[Any, str]:
+        """Return the answer, and in words where it comes from."""
+        prompt, run = self._prompt, f"mock run {self._run.name}"
         if prompt.task == JUDGE_TASK:
-            return judge_verdict(prompt, self._script.verdicts)
+            verdict = judge_verdict(prompt, self._script.verdicts)
+            return verdict, f"The {run} judges by its verdicts, or else by the accepted answers."
         scripted = self._script.answer(prompt.task, prompt.repeat, self._answered)
         if scripted is not None:
-            return scripted
+            return scripted, f"The script of the {run} has this answer."
         if self._script.behaviour == "script":
             raise ApiError(
                 f"mock run {self._run.name!r} has no answer for task {prompt.task!r}: add it to answers",
@@ -206,24 +208,25 @@ class MockConversation:
                 cause="mock-unscripted",
             )
         if self._script.behaviour == "echo":
-            return self._heard
+            return self._heard, f"The {run} repeats what it was told last."
         is_right = self._script.behaviour == "perfect" or self._chance("answer", self._answered) < self._script.accuracy
         try:
-            return right_answer(prompt) if is_right else wrong_answer(prompt)
+            answer = right_answer(prompt) if is_right else wrong_answer(prompt)
         except (InstanceError, PatternError) as error:
             raise ApiError(
                 f"the mock cannot invent an answer for task {prompt.task!r} ({error}): add it to answers",
                 transient=False,
                 cause="mock-unscripted",
             ) from error
+        return answer, f"The {run} is told to be {self._script.behaviour}."
 
-    def _text(self, answer: Any) -> str:
+    def _text(self, answer: Any, explanation: str) -> str:
         """Return the reply text: the answer in the wrapper of spec providers 4.1, or bare in mode ``off``."""
         if self._run.disable_structured_output:
             return as_text(answer)
         wrapper = {
             "title": f"Mock answer to {self._prompt.task}",
-            "explanation": f"The mock run {self._run.name} is told to be {self._script.behaviour}.",
+            "explanation": explanation,
             "final_answer": {"content": answer} if self._prompt.wants_schema else as_text(answer),
         }
         return json.dumps(wrapper, ensure_ascii=False)

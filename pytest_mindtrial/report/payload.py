@@ -211,6 +211,7 @@ def _cut_note(shown: Sequence[bool]) -> str:
 def body(result: Result, has_transcript: bool) -> dict[str, Any]:
     """Return what the page shows of a result when its row is opened."""
     got = got_value(result)
+    messages = result.transcript if has_transcript else ()
     return {
         "trace_id": result.trace_id,
         "nodeid": result.nodeid,
@@ -221,11 +222,11 @@ def body(result: Result, has_transcript: bool) -> dict[str, Any]:
         "run_config": value_text(result.run_config) if result.run_config else "",
         "got": None if got is None else _text(got),
         "want": [_text(want) for want in result.want or ()],
-        "answer": _answer(result.answer) if result.answer else None,
+        "answer": _answer(result.answer, messages) if result.answer else None,
         "validation": _validation(result.validation) if result.validation else None,
         "error": _part(result.error) if result.error else None,
         "requests": [to_wire(request) for request in result.requests],
-        "transcript": [_message(message) for message in result.transcript] if has_transcript else [],
+        "transcript": [_message(message) for message in messages],
         **_origin(result),
     }
 
@@ -241,9 +242,12 @@ def _origin(result: Result) -> dict[str, Any]:
     return {**facts, "previous": {"kind": previous.kind.value, "reason": _text(reason)}}
 
 
-def _answer(answer: AnswerRecord) -> dict[str, Any]:
-    texts = {"content": _text(answer.content), "expected": [_text(value) for value in answer.expected]}
-    return texts | _part(answer)
+def _answer(answer: AnswerRecord, messages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return an answer; its raw reply only where the page does not show it among the messages."""
+    part = _part(answer)
+    if "raw_text" in part and any(message.get("text") == answer.raw_text for message in messages):
+        del part["raw_text"]
+    return {"content": _text(answer.content), "expected": [_text(value) for value in answer.expected]} | part
 
 
 def _validation(validation: ValidationRecord) -> dict[str, Any]:

@@ -5,7 +5,8 @@ Does not decide what is reused (``--mt-resume``) and writes no report. Lines are
 one counts; a session that continues a journal writes a header line of its own.
 
 Line types: ``header`` (who, which evaluation), ``attempt`` (a whole result), ``reported`` (its item was reported; with
-the whole result where that changed since the attempt), ``finished`` (the session ended in good order).
+the whole result where that changed since the attempt), ``finished`` (the session ended in good order). Long texts that
+stand in a result twice are written once (``results/copies.py``).
 
 Source: design D7; spec pytest 6; spec mindtrial 10, W6.
 """
@@ -28,6 +29,7 @@ from pytest_mindtrial.core.jsontext import cut_depth
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.core.secret import Redactor
 from pytest_mindtrial.core.wire import WIRE_VERSION, to_wire
+from pytest_mindtrial.results.copies import leave_out_copies
 from pytest_mindtrial.results.disk_sync import DiskSync
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 from pytest_mindtrial.results.redaction import clean_text, redacted
@@ -139,6 +141,7 @@ class Journal:
             wire = to_wire(result)
         except RecursionError:
             wire = to_wire(_shallow(result))
+        leave_out_copies(wire)
         text = clean_text(wire, self._redact)
         self._results[result.trace_id] = (result, _NOT_CLEAN if text is None else version)
         # Before encoding: a secret with a quotation mark looks different once it is JSON.

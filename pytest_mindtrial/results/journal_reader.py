@@ -15,6 +15,7 @@ from typing import Any
 from pytest_mindtrial.core.errors import Position, ResultsError
 from pytest_mindtrial.core.record import Result
 from pytest_mindtrial.core.wire import WIRE_VERSION, from_wire
+from pytest_mindtrial.results.copies import put_back_copies
 from pytest_mindtrial.results.evaluation import EvaluationInfo
 
 __all__ = ["JournalContent", "journal_seed", "read_journal"]
@@ -127,7 +128,7 @@ def _apply(data: Mapping[str, Any], state: _State) -> None:
         )
     elif data["type"] in ("attempt", "reported"):
         if "result" in data:
-            result = from_wire(Result, data["result"])
+            result = from_wire(Result, put_back_copies(data["result"]))
             state.results[result.trace_id] = result
         if data["type"] == "reported":
             state.reported.add(data["trace_id"])

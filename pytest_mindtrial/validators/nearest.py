@@ -1,7 +1,7 @@
 """Finds the accepted answer that a wrong answer comes closest to, for failure texts.
 
 Never decides anything: what it finds does not change a verdict. Work is bounded: the first 1,000 characters of a text,
-and a careful comparison for at most 20 candidates.
+and a careful comparison for at most 20 candidates. Only texts that begin alike are looked at as a whole.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ MAX_CHARS = 1000
 MAX_CAREFUL = 20
 
 # What may carry meaning in a number stays: a sign before a digit, a point or comma between digits.
+_LETTERS = re.compile(r"[^\W_]+")
 _FORMATTING = re.compile(r"(?!(?<!\w)[+-](?=\d)|(?<=\d)[.,](?=\d))[\W_]")
 
 
@@ -50,16 +51,26 @@ def nearest_accepted(got: Any, want: Sequence[Any]) -> Nearest | None:
     """
     if not want:
         return None
-    loose = comparison_key(_loose(got))
-    for index, value in enumerate(want):
-        if comparison_key(_loose(value)) == loose:
-            return Nearest(value, index, _ratio(_text(got), _text(value)), True)
+    alike = [index for index, value in enumerate(want) if _begin_alike(got, value)]
+    loose = comparison_key(_loose(got)) if alike else None
+    for index in alike:
+        if comparison_key(_loose(want[index])) == loose:
+            return Nearest(want[index], index, _ratio(_text(got), _text(want[index])), True)
     text = _text(got)
     places: list[int] = list(range(len(want)))
     if len(want) > MAX_CAREFUL:
         places = sorted(places, key=lambda place: -_rough_ratio(text, _text(want[place])))[:MAX_CAREFUL]
     index = max(sorted(places), key=lambda place: _ratio(text, _text(want[place])))
     return Nearest(want[index], index, _ratio(text, _text(want[index])), False)
+
+
+def _begin_alike(got: Any, value: Any) -> bool:
+    """Tell whether two values may be equal without formatting: of texts, the first letters and digits say that."""
+    if not (isinstance(got, str) and isinstance(value, str)):
+        return True
+    one, other = ("".join(_LETTERS.findall(text[:MAX_CHARS].casefold())) for text in (got, value))
+    common = min(len(one), len(other))
+    return one[:common] == other[:common]
 
 
 def _loose(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_mindtrial.core.record import AnswerRecord, Result
+from pytest_mindtrial.core.record import AnswerRecord, Result, ValidationRecord
 from pytest_mindtrial.core.values import Kind
 from pytest_mindtrial.results.statistics import summarize
 from tests.golden.results.samples import EVALUATION, HOSTILE, INCOMPLETE, awkward, full, many
@@ -300,6 +300,16 @@ def test_details_show_everything_that_is_known(browser: Browser) -> None:
     text = browser.js("return document.querySelector('#results-table').innerText")
     for part in DETAILS:
         assert part in text
+
+
+def test_a_schema_is_not_called_an_answer(browser: Browser) -> None:
+    answer = AnswerRecord("", "", 8, ({"type": "number", "maximum": 2},))
+    titles = []
+    for method in ("schema", "exact"):
+        browser.open([replace(grid()[2], answer=answer, validation=ValidationRecord(method))])
+        browser.click("[aria-expanded]")
+        titles += [text for text in browser.texts("tr.details h3") if text.startswith("Accepted")]
+    assert titles == ["Accepted answer, as a JSON Schema", "Accepted answer"]
 
 
 def test_deep_link_opens_the_row_on_its_page(browser: Browser) -> None:

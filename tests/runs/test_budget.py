@@ -158,7 +158,6 @@ config:
         (["--mt-max-cost=much"], "--mt-max-cost: 'much' is not an amount above 0, such as 5 or '5 EUR'"),
         (["--mt-max-cost=0"], "--mt-max-cost: '0' is not an amount above 0*"),
         (["--mt-max-tokens=0"], "--mt-max-tokens: '0' is not a whole number from 1"),
-        (["--mt-max-tokens=5", "-n2"], "--mt-max-tokens: *cannot be shared between xdist*"),
     ],
 )
 def test_mistakes_are_usage_errors_before_anything_is_sent(project, options, message):

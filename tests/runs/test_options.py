@@ -178,12 +178,23 @@ def test_header_and_summary(project):
     result = project.run("tasks.yaml", "--mt-seed=0123456789abcdef")
     result.stdout.fnmatch_lines(
         [
-            "mindtrial: 2 tasks × 1 run → 2 items · seed 01234567… · concurrency 10 · results → results",
+            "mindtrial: 2 tasks × 1 run → 2 items · seed 0123456789abcdef · concurrency 10 · results → results",
             "*= mindtrial =*",
             "*provider*run*passed*",
             "*mock*good*2*0*0*0*100*",
         ]
     )
+
+
+def test_the_seed_of_the_header_repeats_a_session(project):
+    task = "    - {name: t, prompt: q, response-result-format: w, expected-result: Paris, repeat: 20}\n"
+    project.mock({"behaviour": "careless", "accuracy": 0.5}, f"task-config:\n  tasks:\n{task}")
+    first = project.run("tasks.yaml")
+    (seed,) = re.findall(r"seed (\S+) ·", first.stdout.str())
+    kinds = [entry["Kind"] for entry in project.entries()]
+    assert len(set(kinds)) == 2
+    project.run("tasks.yaml", f"--mt-seed={seed}")
+    assert [entry["Kind"] for entry in project.entries()] == kinds
 
 
 def test_quiet_shows_no_header(project):

@@ -30,6 +30,16 @@ def test_each_kind_has_its_own_outcome(project):
     assert project.kinds() == {"right": "Passed", "wrong": "Failed", "broken": "Error", "structured": "Skipped"}
 
 
+@pytest.mark.parametrize("swallows", [False, True])
+def test_a_wrong_answer_fails_also_where_nobody_calls_the_test_function(project, swallows):
+    project.mock(PARAMETERS, SUITE, **{"disable-structured-output": True})
+    if swallows:
+        project.write("conftest.py", "def pytest_pyfunc_call(): return True")
+    result = project.run("tasks.yaml", *([] if swallows else ["-p", "no:python"]))
+    result.assert_outcomes(passed=1, failed=1, errors=1, skipped=1)
+    result.stdout.fnmatch_lines(["*got 'rom', expected 'rom?' (or one of 1 others)*"])
+
+
 def test_failure_text_says_verdict_diff_rule_place_and_rerun(project):
     project.mock(PARAMETERS, SUITE, **{"disable-structured-output": True})
     result = project.run("tasks.yaml")
@@ -143,3 +153,26 @@ def test_a_session_whose_report_is_lost_is_not_green(project, gate):
     result.assert_outcomes(passed=2)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["not written: cannot write *out.json: Is a directory; *"])
+
+
+def test_our_section_begins_after_a_blank_line(project):
+    project.suite()
+    lines = project.run("tasks.yaml").outlines
+    (head,) = [number for number, line in enumerate(lines) if line.startswith("=") and " mindtrial" in line]
+    assert lines[head - 1] == ""
+    assert lines[head + 1].startswith("provider")
+
+
+def test_a_failed_assertion_about_a_reply_shows_the_answer_only(project):
+    project.suite()
+    project.write(
+        "test_ask.py",
+        """
+        def test_ask(mindtrial):
+            reply = mindtrial.ask("Greet Alice.")
+            assert "Hello" in reply.text
+        """,
+    )
+    result = project.run("test_ask.py")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*where 'I do not know' = Reply(text='I do not know', content='I do not know').text"])

@@ -136,6 +136,29 @@ def test_a_session_scoped_autouse_fixture_is_set_up_before_any_call(project):
     result.stdout.fnmatch_lines(["*events [[]'server', 'call', 'call']"])
 
 
+def test_a_module_scoped_fixture_is_set_up_once_for_each_task_file(project):
+    project.write("more.yaml", (project.path / "tasks.yaml").read_text())
+    project.write(
+        "conftest.py",
+        """
+        import pytest
+        events = []
+
+        @pytest.fixture(scope="module", autouse=True)
+        def server(request):
+            events.append(f"up {request.node.name}")
+            yield
+            events.append("down")
+
+        def pytest_sessionfinish():
+            print("events", *events)
+        """,
+    )
+    result = project.run("tasks.yaml", "more.yaml", "--mt-config=config.yaml", "-s")
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["*events up tasks.yaml down up more.yaml down"])
+
+
 def test_params_on_an_override_get_our_explanation(project):
     project.write(
         "conftest.py",

@@ -54,6 +54,11 @@ def _tasks(*names: str) -> str:
     return "task-config:\n  tasks:\n    " + "\n    ".join(entries) + "\n"
 
 
+def _process(project: Project, *args: str) -> pytest.RunResult:
+    """Run where no other thread and no other plugin keeps items from going the short way."""
+    return project.run_process("-p", "no:hypothesispytest", "-p", "no:pytest_cov", *args)
+
+
 def _spied(project: Project) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((project.path / "spied.json").read_text())
     return found
@@ -71,12 +76,12 @@ def test_reports_are_those_of_pytests_own_protocol(project: Project) -> None:
     project.write("more.yaml", _tasks("fifth", "sixth", "seventh"))
     project.write("conftest.py", SPY)
     files = ("tasks.yaml", "more.yaml", "--mt-config=config.yaml", "--mt-seed=1", "--junitxml=out.xml")
-    project.run(*files)
+    _process(project, *files)
     short, short_xml = _spied(project), (project.path / "out.xml").read_text()
 
     project.write("watching.py", WATCHING)
     project.pytester.syspathinsert()
-    project.run("-p", "watching", *files)
+    _process(project, "-p", "watching", *files)
     long, long_xml = _spied(project), (project.path / "out.xml").read_text()
 
     assert (short["short"], long["short"]) == (True, False)
@@ -160,32 +165,189 @@ def test_beside_ordinary_tests_every_item_goes_the_long_way(project: Project) ->
     assert _spied(project)["short"] is False
 
 
-def test_a_session_of_passed_items_names_the_item_it_waits_for(project: Project) -> None:
-    project.mock({"behaviour": "perfect"}, _tasks("first", "second"))
-    project.write("seeing.py", SEEING)
+def test_reports_that_passed_items_make_name_their_item(project: Project) -> None:
+    project.mock({"behaviour": "perfect"}, _tasks("first", "second", "third"))
     project.write(
         "conftest.py",
         """
         import os
-        from pytest_mindtrial.plugin.runner import Runner
-        from seeing import see
+        from pathlib import Path
 
-        passed_ahead = Runner.passed_ahead
+        SEEN = []
 
-        def spied(self, item):
-            see(os.environ["PYTEST_CURRENT_TEST"] + "|")
-            return passed_ahead(self, item)
-
-        def pytest_configure(config):
-            Runner.passed_ahead = spied
+        def pytest_runtest_logreport(report):
+            SEEN.append(os.environ.get("PYTEST_CURRENT_TEST", "none"))
 
         def pytest_unconfigure(config):
-            Runner.passed_ahead = passed_ahead
-            see(os.environ.get("PYTEST_CURRENT_TEST", "none"))
+            Path("seen").write_text(" ".join(SEEN[3:6]))
         """,
     )
-    project.pytester.syspathinsert()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("PYTEST_CURRENT_TEST", raising=False)
-        project.run("tasks.yaml").assert_outcomes(passed=2)
-    assert (project.path / "seen").read_text() == "tasks.yaml::first[mock-m] (setup)|none"
+    _process(project, "tasks.yaml").assert_outcomes(passed=3)
+    node = "tasks.yaml::second[mock-m]"
+    assert (project.path / "seen").read_text() == f"{node} (setup) {node} (call) none"
+
+
+def test_what_a_thread_of_a_conftest_prints_is_captured(project: Project) -> None:
+    project.mock({"behaviour": "perfect", "delay": "100ms"}, _tasks("first", "second", "third", "fourth"))
+    project.write(
+        "conftest.py",
+        """
+        import sys, threading, time
+
+        def talk():
+            while True:
+                print("GET / 200", file=sys.stderr)
+                time.sleep(0.01)
+
+        def pytest_sessionstart():
+            threading.Thread(target=talk, daemon=True).start()
+        """,
+    )
+    outcome = _process(project, "tasks.yaml", "--mt-concurrency=1", "-rP")
+    outcome.assert_outcomes(passed=4)
+    assert str(outcome.stdout).count("Captured stderr setup") == 4
+
+
+def test_an_item_that_must_be_waited_for_goes_through_pytests_phases(project: Project) -> None:
+    project.mock({"behaviour": "perfect", "delay": "50ms"}, _tasks("first", "second", "third", "fourth"))
+    project.write(
+        "conftest.py",
+        """
+        import logging
+
+        from pytest_mindtrial.plugin.runner import Runner
+        from pytest_mindtrial.plugin.waiting import Waiting
+
+        result = Waiting.result
+
+        def noted(self, future):
+            if not future.done():
+                logging.getLogger("mine").warning("waited")
+            return result(self, future)
+
+        def pytest_configure(config):
+            Waiting.result = noted
+        """,
+    )
+    outcome = _process(project, "tasks.yaml", "--mt-concurrency=1", "-rP")
+    outcome.assert_outcomes(passed=4)
+    assert str(outcome.stdout).count("Captured log setup") >= 3
+
+
+@pytest.mark.parametrize("option", ["--log-cli-level=INFO", "-olog_cli=true"])
+def test_live_logs_name_the_phase_in_which_something_is_logged(project: Project, option: str) -> None:
+    project.mock({"behaviour": "perfect"}, _tasks("first", "second", "third"))
+    project.write(
+        "conftest.py",
+        """
+        import logging
+
+        from pytest_mindtrial.plugin.waiting import Waiting
+
+        def pytest_configure(config):
+            Waiting.give_way = lambda self: logging.getLogger("mine").warning("gave way")
+        """,
+    )
+    outcome = _process(project, "tasks.yaml", option)
+    outcome.assert_outcomes(passed=3)
+    assert str(outcome.stdout).count("live log setup") == 3
+
+
+def test_what_encloses_items_is_set_up_before_the_first_and_torn_down_after_the_last(project: Project) -> None:
+    project.mock({"behaviour": "perfect"}, _tasks("first", "second", "third"))
+    project.write(
+        "conftest.py",
+        """
+        def note(text):
+            with open("seen", "a") as file:
+                file.write(text + " ")
+
+        def pytest_runtest_logreport(report):
+            if report.when == "call":
+                note(report.nodeid.partition("::")[2].partition("[")[0])
+        """,
+    )
+    project.write(
+        "__init__.py",
+        "from .conftest import note\ndef setup_module():\n note('up')\ndef teardown_module():\n note('down')\n",
+    )
+    _process(project, "tasks.yaml", "--rootdir=.").assert_outcomes(passed=3)
+    assert (project.path / "seen").read_text() == "up first second third down "
+
+
+def test_no_item_passes_where_what_encloses_it_cannot_be_set_up(project: Project) -> None:
+    project.mock({"behaviour": "perfect"}, _tasks("first", "second", "third"))
+    project.write("__init__.py", "def setup_module(): raise OSError('no disk')")
+    _process(project, "tasks.yaml").assert_outcomes(errors=3)
+
+
+def test_marks_that_pytest_decides_by_count_for_results_of_earlier_sessions(project: Project) -> None:
+    project.mock({"behaviour": "perfect"}, _tasks("first", "second", "third"))
+    _process(project, "tasks.yaml").assert_outcomes(passed=3)
+    project.write(
+        "conftest.py",
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            items[1].add_marker(pytest.mark.xfail(strict=True))
+        """,
+    )
+    _process(project, "tasks.yaml", "--mt-resume=results/out.journal.jsonl").assert_outcomes(passed=2, failed=1)
+
+
+def test_marks_count_that_are_given_while_items_run(project: Project) -> None:
+    project.mock({"behaviour": "perfect"}, _tasks("first", "second", "third", "fourth"))
+    project.write(
+        "conftest.py",
+        """
+        import pytest
+
+        ITEMS = []
+
+        def pytest_collection_modifyitems(items):
+            ITEMS.extend(items)
+
+        def pytest_runtest_logfinish(nodeid):
+            if "second" in nodeid:
+                ITEMS[2].add_marker(pytest.mark.skip("enough"))
+        """,
+    )
+    _process(project, "tasks.yaml").assert_outcomes(passed=3, skipped=1)
+
+
+def test_a_fixture_that_a_conftest_adds_to_one_item_is_set_up(project: Project) -> None:
+    project.mock({"behaviour": "perfect"}, _tasks("first", "second", "third"))
+    project.write(
+        "conftest.py",
+        """
+        import pytest
+
+        @pytest.fixture
+        def mine():
+            open("seen", "w").close()
+
+        def pytest_collection_modifyitems(items):
+            items[1].fixturenames = [*items[1].fixturenames, "mine"]
+        """,
+    )
+    _process(project, "tasks.yaml").assert_outcomes(passed=3)
+    assert (project.path / "seen").exists()
+
+
+def test_a_hook_without_a_module_takes_part_too(project: Project) -> None:
+    project.mock({"behaviour": "perfect"}, _tasks("first", "second", "third"))
+    project.write(
+        "conftest.py",
+        """
+        hooks = {"SEEN": []}
+        exec("def pytest_runtest_setup(item): SEEN.append(item)", hooks)
+        pytest_runtest_setup = hooks["pytest_runtest_setup"]
+
+        def pytest_unconfigure(config):
+            assert len(hooks["SEEN"]) == 3
+        """,
+    )
+    outcome = _process(project, "tasks.yaml")
+    outcome.assert_outcomes(passed=3)
+    assert outcome.ret == 0

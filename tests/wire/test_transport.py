@@ -69,6 +69,15 @@ def test_the_user_agent_is_ours_and_attribution_is_sent(server: Loopback, talk: 
     talk("openrouter", asking(sum_prompt))
     assert server.requests[0].headers["user-agent"].startswith("pytest-mindtrial/")
     assert server.requests[0].headers["x-title"] == "pytest-mindtrial"
+    assert "http-referer" not in server.requests[0].headers
+
+
+def test_attribution_of_the_users_own_wins(server: Loopback, talk: Talk, sum_prompt: Prompt) -> None:
+    server.script(json_reply(GOOD))
+    own = {"x-TITLE": "Acme evaluations", "HTTP-Referer": "https://acme.example"}
+    talk("openrouter", asking(sum_prompt), headers=own)
+    seen = server.requests[0].headers
+    assert (seen["x-title"], seen["http-referer"]) == ("Acme evaluations", "https://acme.example")
 
 
 def test_a_custom_endpoint_without_a_key_gets_no_credentials(server: Loopback, talk: Talk, sum_prompt: Prompt) -> None:

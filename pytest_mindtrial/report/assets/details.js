@@ -46,9 +46,12 @@ function answerSection(body) {
     answer.problems ? titled("Does not fit the schema", block(answer.problems.join("\n"))) : null,
     titled("Actual answer", block(answer.content)),
     answer.raw_text ? titled("Raw reply", block(answer.raw_text)) : null,
-    answer.expected.length ? titled(answer.expected.length > 1 ? "Accepted answers" : "Accepted answer", answer.expected.map((text) => block(text))) : null,
+    answer.expected.length ? titled(expectedTitle(body), answer.expected.map((text) => block(text))) : null,
     spentOn(answer));
 }
+
+const expectedTitle = (body) => `Accepted answer${body.answer.expected.length > 1 ? "s" : ""}`
+  + (body.validation && body.validation.method === "schema" ? ", as a JSON Schema" : "");
 
 const METHODS = { exact: "value match", schema: "schema match", semantic: "judge", custom: "custom validator" };
 

@@ -242,7 +242,7 @@ def awkward() -> list[Result]:
                 got=text,
                 want=(text + "x",) if number % 2 else (text,),
                 metadata=Metadata(text, text, text, (text, "a,b")),
-                answer=AnswerRecord(text, f"{text}\n{text}", text, (text,), raw_text=text),
+                answer=AnswerRecord(text, f"{text}\n{text}", text, (text,), raw_text=f"{text} "),
                 validation=ValidationRecord("exact", text, text, validator=text),
                 transcript=({"role": text, "text": text},),
                 nodeid=text,

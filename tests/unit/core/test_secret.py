@@ -31,6 +31,26 @@ def test_a_secret_that_contains_another_is_masked_whole(order: tuple[str, str]) 
     assert knowing(*order)("x secret-and-more, secret") == f"x {MASK}, {MASK}"
 
 
+@pytest.mark.parametrize("order", [("abcdefgh", "efghijkl"), ("efghijkl", "abcdefgh")])
+def test_no_part_of_a_secret_shows_where_two_overlap(order: tuple[str, str]) -> None:
+    assert knowing(*order)("x abcdefghijkl y") == f"x {MASK} y"
+
+
+def test_no_part_of_a_secret_shows_where_it_overlaps_with_itself() -> None:
+    assert knowing("ababab")("abababab.ababab") == f"{MASK}.{MASK}"
+
+
+@given(st.lists(st.text("a.", min_size=6, max_size=8), max_size=3), st.text("a.", min_size=12))
+def test_every_place_of_every_secret_is_masked_and_nothing_else(secrets: list[str], text: str) -> None:
+    is_secret = [False] * len(text)
+    for secret in secrets:
+        for at in range(len(text)):
+            if text.startswith(secret, at):
+                is_secret[at : at + len(secret)] = [True] * len(secret)
+    shown = [character for character, hides in zip(text, is_secret, strict=True) if not hides]
+    assert knowing(*secrets)(text).replace("*", "") == "".join(shown)
+
+
 @given(st.text(min_size=6), st.text(), st.text())
 def test_no_secret_is_missed_in_json(secret: str, before: str, after: str) -> None:
     text = json.dumps({"a": [before + secret + after]})

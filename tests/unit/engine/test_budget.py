@@ -9,15 +9,17 @@ import pytest
 
 from pytest_mindtrial.core.errors import ProviderError
 from pytest_mindtrial.core.values import Usage
-from pytest_mindtrial.engine.budget import SpendingLimit
+from pytest_mindtrial.engine.budget import Limits, SpendingLimit
 from pytest_mindtrial.engine.estimate import TokenEstimate, max_output_tokens
 from pytest_mindtrial.suite.model import Pricing, Run
 
 PRICED = Run("r", "openai", "m", {"max-tokens": 100}, pricing=Pricing("EUR", 1.0, 10.0))
 
 
-def limit(**fields):
-    return SpendingLimit(**{"max_cost": None, "currency": "EUR", **fields})
+def limit(on_exhausted=None, **fields):
+    budget = SpendingLimit(Limits(**{"currency": "EUR", **fields}))
+    budget.on_exhausted = on_exhausted or budget.on_exhausted
+    return budget
 
 
 TOOK = Usage(100, 100)

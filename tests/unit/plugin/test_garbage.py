@@ -138,3 +138,46 @@ pipe.write("nobody reads this")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "Traceback" not in done.stderr
+
+
+def test_a_file_that_cannot_be_flushed_keeps_no_other_from_being_written(tmp_path):
+    code = f"""
+import io
+from pytest_mindtrial.plugin.garbage import python_exit
+
+python_exit.watch()
+python_exit.spare()
+
+class Odd(io.TextIOWrapper):
+    def flush(self):
+        raise RuntimeError("odd")
+
+odd = [Odd(io.BytesIO())]
+
+class Cycle:
+    def __init__(self):
+        self.own = self
+        self.file = open({str(tmp_path / "file")!r}, "w")
+        self.file.write("kept")
+
+Cycle()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stderr, (tmp_path / "file").read_text()) == ("", "kept")
+
+
+def test_a_thread_that_is_stuck_in_writing_does_not_keep_the_process():
+    code = """
+import os, threading, time
+from pytest_mindtrial.plugin.garbage import python_exit
+
+python_exit.watch()
+python_exit.spare()
+reader, writer = os.pipe()  # nobody reads
+pipe = open(writer, "wb")
+threading.Thread(target=pipe.write, args=(bytes(10_000_000),), daemon=True).start()
+while not threading.active_count() == 2:
+    time.sleep(0.01)
+time.sleep(0.2)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=20)

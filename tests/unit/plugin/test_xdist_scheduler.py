@@ -161,3 +161,29 @@ def test_units_stay_on_one_worker():
     _, first, second = scheduled(ids, Config("loadfile"))
     files = [{ids[place].partition("::")[0] for place in node.sent} for node in (first, second)]
     assert not files[0] & files[1]
+
+
+def test_when_a_worker_has_stopped_nobody_gets_new_tests_but_those_of_his_own_lane():
+    ids = [*(f"a{n}" for n in range(100)), *(f"b{n}" for n in range(100)), *(f"x{n}" for n in range(400))]
+    stopped = []
+    scheduling = LaneScheduling(Config(), 2, lanes_by_letter, lambda node: node.slot, lambda node: node in stopped)
+    first, second = Node(0), Node(1)
+    for node in (first, second):
+        scheduling.add_node(node)
+        scheduling.add_node_collection(node, ids)
+    scheduling.schedule()
+    sent = {node: list(node.sent) for node in (first, second)}
+    stopped.append(first)
+    for place in sent[first]:
+        scheduling.mark_test_complete(first, place)
+    assert first.sent == sent[first]
+    assert first.shutting_down
+    assert not second.shutting_down
+    while len(second.sent) > len(sent[second]) or sent[second]:
+        before, sent[second] = sent[second], []
+        for place in before:
+            scheduling.mark_test_complete(second, place)
+        sent[second] = [place for place in second.sent if place in scheduling._in_hand[second]]
+    assert {place for place in second.sent if place < 200} == set(range(100, 200))
+    assert len(first.sent) + len(second.sent) < 400
+    assert scheduling.tests_finished

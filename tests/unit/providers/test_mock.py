@@ -115,6 +115,21 @@ def test_a_reply_is_the_wrapper():
 
 
 @pytest.mark.parametrize(
+    "parameters, words",
+    [
+        ({}, "is told to be perfect"),
+        ({"behaviour": "careless"}, "is told to be careless"),
+        ({"behaviour": "echo"}, "repeats what it was told last"),
+        ({"answers": {"*": "5"}}, "The script of the mock run"),
+        ({"behaviour": "careless", "answers": {"*": "5"}}, "The script of the mock run"),
+    ],
+)
+def test_the_explanation_says_where_the_answer_comes_from(parameters, words):
+    (turn,) = turns(client(**parameters), text_prompt())
+    assert words in json.loads(turn.text)["explanation"]
+
+
+@pytest.mark.parametrize(
     "prompt, expected",
     [
         (text_prompt(expected=("4", "four")), "4"),

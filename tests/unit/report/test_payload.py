@@ -46,6 +46,15 @@ def test_row_ids_are_unique_addresses() -> None:
     assert row_ids(results) == ["run-p-r-a-b_c", "run-p-r-a-b_c-2", "run-p-r-a-b_c-3", "run-p-r-a-b_c-r2"]
 
 
+@pytest.mark.parametrize(
+    ("reply", "has_transcript", "is_shown"), [("raw", True, False), ("raw", False, True), ("other", True, True)]
+)
+def test_a_raw_reply_that_is_a_message_is_not_shown_twice(reply: str, has_transcript: bool, is_shown: bool) -> None:
+    messages = ({"role": "user", "text": "q"}, {"role": "assistant", "text": reply})
+    result = replace(plain(), answer=AnswerRecord("t", "e", "content", raw_text="raw"), transcript=messages)
+    assert ("raw_text" in payload.body(result, has_transcript)["answer"]) is is_shown
+
+
 def test_long_texts_are_cut_with_a_mark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(payload, "MAX_TEXT", 10)
     result = replace(

@@ -4,8 +4,12 @@ import time
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from pytest_mindtrial.validators.nearest import nearest_accepted
+from pytest_mindtrial.validators import nearest
+from pytest_mindtrial.validators.canonical import comparison_key
+from pytest_mindtrial.validators.nearest import _loose, nearest_accepted
 
 
 @pytest.mark.parametrize(
@@ -40,6 +44,26 @@ def test_nearest(got: Any, want: list[Any], index: int, is_formatting: bool) -> 
 
 def test_nothing_accepted() -> None:
     assert nearest_accepted("x", []) is None
+
+
+def test_texts_that_begin_differently_are_not_looked_at_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[Any] = []
+    monkeypatch.setattr(nearest, "_loose", lambda value: looked_at.append(value) or value)
+    found = nearest_accepted("x" * 1_000_000, ["y" * 1_000_000, "XY"])
+    assert found is not None
+    assert not found.passes_without_formatting
+    assert looked_at == []
+
+
+@example("1.5", "15", 1)
+@example("--", "-", 1)
+@given(st.text("aB.-_1 ß", max_size=12), st.text("aB.-_1 ß", max_size=12), st.integers(1, 6))
+def test_the_look_at_the_beginning_loses_no_equal_texts(got: str, value: str, characters: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nearest, "MAX_CHARS", characters)
+        found = nearest_accepted(got, [value])
+        assert found is not None
+        assert found.passes_without_formatting is (comparison_key(_loose(got)) == comparison_key(_loose(value)))
 
 
 def test_many_and_long_alternatives_stay_cheap() -> None:
