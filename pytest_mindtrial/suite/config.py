@@ -122,8 +122,8 @@ class _Builder:
                     provider.client,
                     variants,
                     provider.max_parallel_requests_per_minute,
-                    provider.max_parallel_tokens_per_minute,
                     provider.position,
+                    provider.max_parallel_tokens_per_minute,
                 )
                 yield Judge(model.name, provider, self._problems.position(path))
 

@@ -104,13 +104,13 @@ class Run:
     model: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     max_requests_per_minute: int = 0
-    max_tokens_per_minute: int = 0
     disabled: bool = False
     text_only: bool = False
     disable_structured_output: bool = False
     retry_policy: RetryPolicy | None = None
     pricing: Pricing | None = None
     position: Position | None = None
+    max_tokens_per_minute: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,8 @@ class Provider:
     client: ClientConfig
     runs: tuple[Run, ...]
     max_parallel_requests_per_minute: int = 0
-    max_parallel_tokens_per_minute: int = 0
     position: Position | None = None
+    max_parallel_tokens_per_minute: int = 0
 
 
 @dataclass(frozen=True, slots=True)
