@@ -2,8 +2,9 @@
 
 On a terminal the status stands below the line that pytest writes on; the cursor always goes back to where pytest left
 it. Where output goes to a file or a CI log, one line is printed after half a minute without any report. Under ``-q``,
-``-s``, live logs, ``-p no:terminal`` and on xdist's workers nothing is shown. Does not word the status
-(``plugin/status_lines.py``) and starts no thread: it draws while the session waits and after each report.
+``-s``, live logs, ``-p no:terminal`` and on xdist's workers nothing is shown; xdist's controller shows what workers
+tell (``plugin/worker_status.py``), on a terminal only. Does not word the status (``plugin/status_lines.py``) and starts
+no thread for it: it draws while the session waits, when a worker has told something, and after each report.
 
 Source: spec field 2, pains 1, 36 and 41; issue 5.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
@@ -27,8 +29,18 @@ if TYPE_CHECKING:
     from pytest_mindtrial.engine.status import ProviderStatus
     from pytest_mindtrial.plugin.evaluation import Evaluation
     from pytest_mindtrial.plugin.runner import Runner
+    from pytest_mindtrial.plugin.worker_status import WorkerStatuses
 
-__all__ = ["Display", "LiveScreen", "PeriodicLines", "Progress", "has_live_logs", "start_progress"]
+__all__ = [
+    "Display",
+    "LiveScreen",
+    "PeriodicLines",
+    "Progress",
+    "has_live_logs",
+    "has_live_status",
+    "start_progress",
+    "start_workers_progress",
+]
 
 _REDRAW_S = 0.5
 _SILENCE_S = 30.0
@@ -143,7 +155,7 @@ class Progress:
 
     Args:
         status: Asks the engine.
-        totals: Attempts to make, by provider entry.
+        totals: Attempts to make, by provider entry; may grow.
         display: Where the status goes.
         is_verbose: pytest writes a line per item.
         now: Monotonic seconds.
@@ -164,7 +176,8 @@ class Progress:
         self._is_verbose = is_verbose
         self._now = now
         self._due_at = now() + display.interval_s
-        self._paces = {key: Pace(now()) for key in totals}
+        self._paces: dict[LaneKey, Pace] = {}
+        self._began_at = now()
         self._lines: list[str] = []
 
     def tick(self) -> None:
@@ -175,20 +188,26 @@ class Progress:
         self._due_at = now + self._display.interval_s
         statuses = self._status()
         for status in statuses:
-            if (pace := self._paces.get((status.provider, status.index))) is not None:
-                pace.seen(now, status.done)
+            key = (status.provider, status.index)
+            if key in self._totals:
+                self._paces.setdefault(key, Pace(self._began_at)).seen(now, status.done)
         self._lines = status_lines(statuses, self._totals, self._paces, self._display.width)
         self._display.show(self._lines)
 
     def close(self) -> None:
-        """Leave the screen to others; the next tick draws again."""
+        """Leave the screen to others; a tick draws again when it is time."""
         self._display.clear()
+        self._due_at = max(self._due_at, self._now() + min(self._display.interval_s, _REDRAW_S))
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Draw again where pytest has written over the status, or when it is time."""
         if isinstance(self._display, PeriodicLines):
             self._due_at = self._now() + self._display.interval_s  # something was reported: no silence
+            return
+        phase: str = report.when
+        if phase == "???":
+            self.close()  # xdist has more to say of a worker that has crashed
             return
         has_new_line = self._is_verbose and (report.when == "call" or report.outcome != "passed")
         if self._display.is_written_over(has_new_line=has_new_line):
@@ -228,6 +247,32 @@ def start_progress(evaluation: Evaluation) -> None:
     if reporter is not None and not _would_disturb(evaluation):
         progress = _register(evaluation, runner, reporter)
     evaluation.at_end.append(dump_on_signal(runner.engine.dump, progress.close if progress else None))
+
+
+def has_live_status(evaluation: Evaluation) -> bool:
+    """Tell whether the status is to be shown on a screen; workers of xdist tell theirs only then."""
+    reporter = evaluation.pytest_config.pluginmanager.get_plugin("terminalreporter")
+    return reporter is not None and not _would_disturb(evaluation) and not _is_plain(reporter)
+
+
+def start_workers_progress(evaluation: Evaluation, workers: WorkerStatuses) -> Progress | None:
+    """Do on xdist's controller what `start_progress` does; without a screen nothing is shown but the dump.
+
+    Returns:
+        What is to be ticked when a worker has told something; None = nothing is shown.
+    """
+    config, progress = evaluation.pytest_config, None
+    if has_live_status(evaluation):
+        with contextlib.suppress(OSError, ValueError):  # standard output is no file
+            screen = _live_screen(config)
+            progress = Progress(workers.statuses, workers.totals, screen, is_verbose=config.option.verbose > 0)
+            config.pluginmanager.register(progress, "mindtrial-progress")
+    evaluation.at_end.append(dump_on_signal(workers.dump, progress.close if progress else None, _in_thread))
+    return progress
+
+
+def _in_thread(work: Callable[[], None]) -> None:
+    threading.Thread(target=work, name="mindtrial-dump", daemon=True).start()
 
 
 def _would_disturb(evaluation: Evaluation) -> bool:

@@ -19,12 +19,17 @@ from typing import Any
 __all__ = ["dump_on_signal"]
 
 
-def dump_on_signal(dump: Callable[[], str], before: Callable[[], None] | None = None) -> Callable[[], None]:
+def dump_on_signal(
+    dump: Callable[[], str],
+    before: Callable[[], None] | None = None,
+    run: Callable[[Callable[[], None]], None] = lambda work: work(),
+) -> Callable[[], None]:
     """Print the dump on every SIGUSR1; call this while nothing is captured.
 
     Args:
         dump: Returns one line per attempt.
         before: Called first; clears what is drawn on the screen. None = nothing is.
+        run: Runs what takes the dump and prints it, elsewhere where that may wait.
 
     Returns:
         What undoes it.
@@ -41,6 +46,9 @@ def dump_on_signal(dump: Callable[[], str], before: Callable[[], None] | None = 
     def show(_number: int, _frame: Any) -> None:
         if before is not None:
             before()
+        run(write)
+
+    def write() -> None:
         lines = dump().splitlines()
         head = f"mindtrial: {len(lines)} attempts in flight" if lines else "mindtrial: no attempt is in flight"
         with contextlib.suppress(OSError):

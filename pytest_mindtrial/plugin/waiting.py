@@ -90,6 +90,7 @@ class Waiting:
         """Wait for a future, whatever it ends with, or for the end of the engine."""
         while not future.done() and self._engine.is_alive:
             concurrent.futures.wait([future], _SLICE_S)
+            self.on_tick()
 
     def give_way(self) -> None:
         """Return as soon as no attempt has ended for a moment, after 50 ms at the latest."""

@@ -17,7 +17,10 @@ import pytest
 from pytest_mindtrial.plugin.recorder import EVALUATION, USAGE_ERROR
 
 if TYPE_CHECKING:
+    from pytest_mindtrial.plugin.evaluation import Evaluation
+    from pytest_mindtrial.plugin.progress import Progress
     from pytest_mindtrial.plugin.shared_budget import SessionBudget
+    from pytest_mindtrial.plugin.worker_status import WorkerStatuses
     from pytest_mindtrial.plugin.xdist_scheduler import LaneScheduling
 
 __all__ = ["XdistHooks"]
@@ -37,6 +40,8 @@ class XdistHooks:
         self._lanes: Sequence[Sequence[int]] = ()
         self._unreported: set[str] = set()
         self._budget: SessionBudget | None = None
+        self._statuses: WorkerStatuses | None = None
+        self._progress: Progress | None = None
 
     @property
     def _is_distributed(self) -> bool:
@@ -97,6 +102,8 @@ class XdistHooks:
         shared = evaluation_of(self._config).as_workerinput()
         if self._budget is not None:
             shared["budget"] = self._budget.add_worker()
+        if self._may_collect_tasks():
+            shared["status"] = self._listen(node, slot)
         node.workerinput["mindtrial"] = {
             **shared,
             "slot": slot,
@@ -105,11 +112,31 @@ class XdistHooks:
             "settled": settled,
         }
 
+    def _listen(self, node: Any, slot: int) -> tuple[Any, bool]:
+        """Return what a worker tells its status over, and whether it is shown."""
+        from pytest_mindtrial.plugin.evaluation import evaluation_of
+        from pytest_mindtrial.plugin.progress import has_live_status
+        from pytest_mindtrial.plugin.worker_status import WorkerStatuses
+
+        def wake() -> None:
+            # Passes xdist's loop, so that the terminal has one writer, and ends in `LaneScheduling.on_call_back`.
+            if self._progress is not None:
+                node.notify_inproc("unscheduled", node=node, indices=())
+
+        self._statuses = self._statuses or WorkerStatuses()
+        channel = node.gateway.newchannel()
+        self._statuses.listen(slot, node.gateway.id, channel, wake)
+        return channel, has_live_status(evaluation_of(self._config))
+
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
         """Keep the lanes of a worker that has crashed for its replacement, and what it has spent."""
         if error is not None:
             self._free.append(_slot_of(node))
+        if self._statuses is not None:
+            self._statuses.lost(_slot_of(node))
+        if self._progress is not None:
+            self._progress.close()  # xdist says that it has ended
         if self._budget is not None:
             self._budget.ended(_page_of(node))
 
@@ -187,7 +214,16 @@ class XdistHooks:
             owners = sum(map(bool, self._lanes))
             where = evaluation.shown(evaluation.controller.outputs.directory)
             reporter.write_line(f"mindtrial: {count} items on {owners} of {self._workers} workers · results → {where}")
+        self._show_progress(evaluation)
         return self._lanes
+
+    def _show_progress(self, evaluation: Evaluation) -> None:
+        from pytest_mindtrial.plugin.progress import start_workers_progress
+
+        if self._statuses is not None and self._scheduler is not None:
+            self._progress = start_workers_progress(evaluation, self._statuses)
+            if self._progress is not None:
+                self._scheduler.on_call_back = self._progress.tick
 
     # The end
 

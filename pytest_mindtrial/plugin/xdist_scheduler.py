@@ -44,6 +44,9 @@ class LaneScheduling:
             tests.
         slot_of: Gives the slot that a worker was started for.
         has_stopped: Tells whether a worker runs nothing of what it is sent any more, which ends the session.
+
+    Attributes:
+        on_call_back: Called for every message that calls tests back, whether it names any or not.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class LaneScheduling:
         self._plan = plan
         self._slot_of = slot_of
         self._has_stopped = has_stopped
+        self.on_call_back: Callable[[], None] = lambda: None
         self._in_hand_limit = _ITEMS_IN_HAND_MAXFAIL if config.getvalue("maxfail") else _ITEMS_IN_HAND
         self._dist = str(config.getvalue("dist"))
         self._collection: list[str] | None = None
@@ -131,7 +135,8 @@ class LaneScheduling:
             self._fill(node)
 
     def remove_pending_tests_from_node(self, node: Any, indices: Sequence[int]) -> None:
-        """Do nothing: no test is ever called back from a worker."""
+        """Pass it on; no test is ever called back from a worker."""
+        self.on_call_back()
 
     def remove_node(self, node: Any) -> str | None:
         """Forget a worker that has ended; return the id of the test it was running, if it crashed."""

@@ -56,6 +56,7 @@ class WorkerHooks:
             separate_logs(self._config)
             evaluation_of(self._config).runner = runner
             runner.start()
+            self._tell_status(runner)
         return (yield)
 
     def _prepare(self, evaluation: Evaluation, session: pytest.Session) -> None:
@@ -66,6 +67,15 @@ class WorkerHooks:
             runner = Runner(evaluation, items, _known(evaluation, items))
             runner.prepare()
             self._prepared = runner
+
+    def _tell_status(self, runner: Runner) -> None:
+        from pytest_mindtrial.plugin.worker_status import StatusSender
+
+        channel, is_live = self._config.workerinput["mindtrial"].get("status", (None, False))  # type: ignore[attr-defined]
+        if channel is not None:
+            sender = StatusSender(channel, runner.engine, runner.attempts_to_make(), is_live=is_live)
+            runner.waiting.on_tick = sender.tick
+            self._config.pluginmanager.register(sender, "mindtrial-status")
 
     def _say(self, message: str) -> None:
         """Tell the controller that the session cannot run, through the one channel that is open before the tests."""

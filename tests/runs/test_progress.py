@@ -126,6 +126,122 @@ def test_a_signal_dumps_what_is_in_flight(project):
     assert re.fullmatch(pattern, result.stderr.str() + "\n")
 
 
+def two_slow_entries(project, delay="250ms", count=TASK_COUNT):
+    """Write a suite of two mock entries, so that each has a worker of its own."""
+    slow_suite(project, delay, count)
+    path = project.path / "config.yaml"
+    content = json.loads(path.read_text())
+    content["config"]["providers"] *= 2
+    content["config"]["providers"][1] = {
+        "name": "mock",
+        "runs": [{"name": "n", "model": "mock-1", "model-parameters": {"delay": delay}}],
+    }
+    path.write_text(json.dumps(content))
+
+
+def test_workers_tell_their_status_to_the_controllers_terminal(project):
+    two_slow_entries(project)
+    output, seen = on_terminal(project, "--mt-concurrency=2", "-n2")
+    lines = set(re.findall(r"mock: \d+ of 12 done · 2 in flight", output))
+    assert len(lines) >= 2
+    assert re.search(r"mock: \d+ of 12 done [^\n]*\r\n(\x1b\[J)?mock: \d+ of 12 done", output)
+    assert "about " in output
+    assert "in flight" not in seen
+    assert re.search(r"^\.{24} +\[100%\]$", seen, re.MULTILINE)
+    assert "24 passed in" in seen
+
+
+def test_the_lines_of_v_stay_whole_under_xdist(project):
+    two_slow_entries(project)
+    output, seen = on_terminal(project, "--mt-concurrency=2", "-n2", "-v", rows=40)
+    assert "in flight" in output
+    lines = [line.rstrip() for line in seen.splitlines() if line.startswith("[gw")]
+    assert len(lines) == 24
+    for line in lines:
+        assert re.fullmatch(r"\[gw\d\] \[ *\d+%\] PASSED tasks\.yaml::t\d+\[mock-[mn]\]", line)
+    assert "in flight" not in seen
+
+
+@pytest.mark.parametrize(("arguments", "environ"), [(("-q",), {}), (("-s",), {}), ((), {"CI": "1"})])
+def test_workers_say_nothing_where_it_would_disturb(project, arguments, environ):
+    two_slow_entries(project, delay="600ms", count=2)
+    project.write("conftest.py", SPYING)
+    output, _ = on_terminal(project, "--mt-concurrency=1", "-n2", *arguments, **environ)
+    assert "4 passed" in output
+    assert "in flight" not in output
+    assert "\x1b[J" not in output
+    assert not (project.path / "told").exists()
+
+
+SPYING = """
+from pathlib import Path
+from pytest_mindtrial.plugin import worker_status
+
+def spy(self, message, _send=worker_status.StatusSender._send):
+    Path("told").touch()
+    _send(self, message)
+
+worker_status.StatusSender._send = spy
+"""
+
+
+def test_the_spy_would_see_it(project):
+    two_slow_entries(project, delay="600ms", count=2)
+    project.write("conftest.py", SPYING)
+    on_terminal(project, "--mt-concurrency=1", "-n2")
+    assert (project.path / "told").exists()
+
+
+def test_a_worker_that_crashes_leaves_the_screen_whole(project):
+    two_slow_entries(project)
+    project.write(
+        "conftest.py",
+        """
+        import os, time
+        from pathlib import Path
+
+        def pytest_runtest_setup(item):
+            if item.name == "t6[mock-m]" and not Path("crashed").exists():
+                Path("crashed").touch()
+                time.sleep(0.3)
+                os._exit(7)
+        """,
+    )
+    output, seen = on_terminal(project, "--mt-concurrency=2", "-n2", rows=60)
+    assert "in flight" in output
+    assert "in flight" not in seen
+    assert re.search(r"replacing crashed worker gw\d$", seen, re.MULTILINE)
+    assert re.search(r"node down: Not properly terminated$", seen, re.MULTILINE)
+    assert "1 failed, 23 passed in" in seen
+
+
+def test_a_signal_to_the_controller_dumps_what_all_workers_do(project):
+    """No terminal, so nobody tells anything unasked; one worker is in the middle of a test of Python."""
+    two_slow_entries(project, delay="3s", count=2)
+    project.write(
+        "conftest.py",
+        """
+        import os, signal, threading
+
+        def pytest_configure(config):
+            if not hasattr(config, "workerinput"):
+                config.pluginmanager.register(Signalling())
+
+        class Signalling:
+            def pytest_xdist_node_collection_finished(self):
+                if not hasattr(self, "timer"):
+                    self.timer = threading.Timer(2.5, os.kill, (os.getpid(), signal.SIGUSR1))
+                    self.timer.start()
+        """,
+    )
+    result = project.run_process(*ARGUMENTS, "-q", "-n2")
+    result.assert_outcomes(passed=4)
+    pattern = r"\nmindtrial: 4 attempts in flight\n(  \[gw\d\] .*t\d.*: \d+\.\d s, turn 1\n){4}"
+    found = re.search(pattern, result.stderr.str() + "\n")
+    assert found, result.stderr.str()
+    assert {"[gw0]", "[gw1]"} == set(re.findall(r"\[gw\d\]", found[0]))
+
+
 CONFIG = """\
 config:
   output-dir: results
