@@ -205,14 +205,13 @@ class Progress:
         if isinstance(self._display, PeriodicLines):
             self._due_at = self._now() + self._display.interval_s  # something was reported: no silence
             return
-        phase: str = report.when
-        if phase == "???":
-            self.close()  # xdist has more to say of a worker that has crashed
-            return
         has_new_line = self._is_verbose and (report.when == "call" or report.outcome != "passed")
+        self._draw_again(has_new_line=has_new_line)
+        self.tick()
+
+    def _draw_again(self, *, has_new_line: bool) -> None:
         if self._display.is_written_over(has_new_line=has_new_line):
             self._display.show(self._lines)
-        self.tick()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_enter_pdb(self) -> None:
@@ -233,6 +232,24 @@ class Progress:
     def pytest_sessionfinish(self) -> None:
         """Make room for the summary."""
         self.close()
+
+
+class WorkersProgress(Progress):
+    """The same on xdist's controller, where several items are under way and their lines alternate."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logstart(self) -> None:
+        """Draw again below the line on which pytest has named an item; another item's line may be next."""
+        self._draw_again(has_new_line=self._is_verbose)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Draw again; after the report of a crash xdist has more to say of the worker."""
+        phase: str = report.when
+        if phase == "???":
+            self.close()
+        else:
+            super().pytest_runtest_logreport(report)
 
 
 def start_progress(evaluation: Evaluation) -> None:
@@ -265,7 +282,7 @@ def start_workers_progress(evaluation: Evaluation, workers: WorkerStatuses) -> P
     if has_live_status(evaluation):
         with contextlib.suppress(OSError, ValueError):  # standard output is no file
             screen = _live_screen(config)
-            progress = Progress(workers.statuses, workers.totals, screen, is_verbose=config.option.verbose > 0)
+            progress = WorkersProgress(workers.statuses, workers.totals, screen, is_verbose=config.option.verbose > 0)
             config.pluginmanager.register(progress, "mindtrial-progress")
     evaluation.at_end.append(dump_on_signal(workers.dump, progress.close if progress else None, _in_thread))
     return progress
