@@ -1,6 +1,6 @@
 """The item: one attempt of one task by one run (times a repeat).
 
-The attempt itself happens in the engine, ahead of pytest's run loop (``plugin/lookahead.py``); the item waits for it in
+The attempt itself happens in the engine, ahead of pytest's run loop (``plugin/runner.py``); the item waits for it in
 setup and decides in call. Kind Error raises in setup, Skipped skips there, a wrong answer fails in call (design D2).
 """
 
